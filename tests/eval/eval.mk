@@ -9,7 +9,8 @@ eval-training: all
 .PHONY: eval-training
 
 # Programs of the evaluation of guards, in the guest and here; linked with all of user/.
-EVAL_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,$(wildcard tests/eval/*-guards.c))
+EVAL_PROGRAMS := $(patsubst tests/eval/%.c,$(BUILD)/tests/eval/%,$(wildcard tests/eval/*-guards.c) \
+	tests/eval/match-functions.c)
 EVAL_OBJ := $(BUILD)/tests/eval/replay.o $(BUILD)/tests/eval/truth.o
 
 eval-programs: $(EVAL_PROGRAMS)

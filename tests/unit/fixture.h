@@ -83,6 +83,12 @@ static inline void fixture_objects(struct fixture *fixture, struct samples *samp
 		object->path = strdup(order[i] ? text : "/usr/sbin/example");
 		snprintf(text, sizeof(text), "%02xc0ffee%04x", 0x11 * order[i], order[i]);
 		object->build_id = strdup(has_id ? text : "");
+		/* Of a build they are equal, if they are there. */
+		if (!has_id || fixture_number(fixture, 2))
+			continue;
+		object->code_size = 3 + order[i];
+		object->code = fixture_array(object->code_size, 1);
+		memset(object->code, (int)order[i], object->code_size);
 	}
 }
 

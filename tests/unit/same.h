@@ -68,11 +68,18 @@ static inline bool same_loop(const struct samples_loop *a, const struct samples_
 	return !memcmp(a->comm, b->comm, sizeof(a->comm));
 }
 
+static inline bool same_code(const struct samples_object *a, const struct samples_object *b)
+{
+	SAME(a, b, code_size);
+	return !a->code_size || !memcmp(a->code, b->code, a->code_size);
+}
+
 static inline bool same_structure(const struct samples *a, const struct samples *b)
 {
 	for (uint32_t i = 0; i < a->nr_objects; i++)
 		if (!same_text(a->objects[i].path, b->objects[i].path) ||
-		    !same_text(a->objects[i].build_id, b->objects[i].build_id))
+		    !same_text(a->objects[i].build_id, b->objects[i].build_id) ||
+		    !same_code(&a->objects[i], &b->objects[i]))
 			return false;
 	for (uint32_t i = 0; i < a->nr_functions; i++) {
 		SAME(a, b, functions[i].object);
@@ -159,6 +166,7 @@ static inline bool same_timings(const struct samples *a, const struct samples *b
 		SAME(a, b, timings[i].loop);
 		SAME(a, b, timings[i].nr_hits);
 		SAME(a, b, timings[i].nr_contexts_hit);
+		SAME(a, b, timings[i].is_carried);
 		if (!same_hits(a->timings[i].hits, b->timings[i].hits, a->timings[i].nr_hits) ||
 		    !same_parts(&a->timings[i].times[0], &b->timings[i].times[0]) ||
 		    !same_parts(&a->timings[i].times[1], &b->timings[i].times[1]))
@@ -212,6 +220,7 @@ static inline bool same_type(const struct model_type *a, const struct model_type
 	SAME(a, b, false_alarms);
 	SAME(a, b, held_back_alarms);
 	SAME(a, b, held_back_units);
+	SAME(a, b, is_carried);
 	return same_times(&a->times, &b->times) && same_requests(a->requests, b->requests);
 }
 

@@ -83,8 +83,8 @@ static inline void sim_init(struct sim *sim, const char *functions)
 	sim->lose_from = UINT64_MAX;
 	trace->objects = calloc(2, sizeof(*trace->objects));
 	trace->nr_objects = 2;
-	trace->objects[0] = (struct samples_object){ strdup("/bin/sim"), strdup("aa") };
-	trace->objects[1] = (struct samples_object){ strdup("/lib/sim.so"), strdup("bb") };
+	trace->objects[0] = (struct samples_object){ .path = strdup("/bin/sim"), .build_id = strdup("aa") };
+	trace->objects[1] = (struct samples_object){ .path = strdup("/lib/sim.so"), .build_id = strdup("bb") };
 	for (; *functions; functions++) {
 		struct samples_function row = {
 			.offset = sim_offset(*functions),

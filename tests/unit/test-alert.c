@@ -125,7 +125,7 @@ static void make(struct example *example)
 		.at_ns = 1, .state = PERFGUARD_STACK_STATE_BLOCKED, .tid = 816,
 		.syscall = SLICE_NO_SYSCALL, .nr_frames = 3, .frames = example->holding,
 	};
-	example->type = (struct alert_type){ 5, "lrangeCommand, addListRangeReply", 350000, false, 0.996 };
+	example->type = (struct alert_type){ 5, "lrangeCommand, addListRangeReply", 350000, false, 0.996, false };
 	example->lock = (struct alert_lock){
 		.address = 0x7f1200345678, .syscall = SYS_futex, .holder = 816,
 		.comm = "bio_lazy_free", .stack = &example->stacks[1],
@@ -343,7 +343,7 @@ static void test_many(void)
 		.units = 402,
 		.late = 380,
 	};
-	struct alert_type type = { 7, "getCommand", 3200000, false, 0.99 };
+	struct alert_type type = { 7, "getCommand", 3200000, false, 0.99, false };
 	struct alert_level level = {
 		.time_ns = TIME_NS, .exe = EXE, .type = &type, .regression = &regression
 	};

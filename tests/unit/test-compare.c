@@ -51,7 +51,7 @@ static void make(struct profile *profile, const char *build_id, const char *path
 	*profile = (struct profile){ 0 };
 	synthetic_start(samples, NR_FUNCTIONS, NR_TYPES);
 	samples->objects = calloc(1, sizeof(*samples->objects));
-	samples->objects[0] = (struct samples_object){ strdup(path), strdup(build_id) };
+	samples->objects[0] = (struct samples_object){ .path = strdup(path), .build_id = strdup(build_id) };
 	samples->nr_objects = 1;
 	for (uint32_t i = 0; i < NR_FUNCTIONS; i++) {
 		snprintf(name, sizeof(name), "function%u", i);
@@ -195,8 +195,7 @@ static void test_same_function(void)
 		struct samples *samples = i ? &b : &a;
 
 		samples->objects = calloc(1, sizeof(*samples->objects));
-		samples->objects[0] = (struct samples_object){ strdup("/usr/bin/example"),
-							       strdup(i ? "bb" : "aa") };
+		samples->objects[0] = (struct samples_object){ .path = strdup("/usr/bin/example"), .build_id = strdup(i ? "bb" : "aa") };
 		samples->nr_objects = 1;
 	}
 	for (uint32_t i = 0; i < NR; i++)

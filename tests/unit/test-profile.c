@@ -234,10 +234,10 @@ static void test_versions(void)
 	make(&content, 1);
 	save(&content);
 	bytes = read_file(path, &len);
-	bytes[63] = 7;
+	bytes[63] = 8;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EPROTONOSUPPORT,
-		      "is of profile version 7, and this pg-collect reads 6"), "a newer version");
+		      "is of profile version 8, and this pg-collect reads 7"), "a newer version");
 	bytes[63] = 0;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EBADMSG, "is of profile version 0"), "a version that never was");

@@ -74,6 +74,20 @@ $(BUILD)/tests/unit/victim-throw: tests/unit/victim-throw.cc
 $(CODE_VICTIMS:%=%.stripped): %.stripped: %
 	$(Q)strip -s -o $@ $<
 
+# A program of which there are two builds; the second is compiled by other options, too.
+CARRIED := $(addprefix $(BUILD)/tests/unit/,carried-old carried-new)
+
+$(BUILD)/tests/unit/carry: | $(CARRIED:%=%.stripped)
+$(BUILD)/tests/unit/carried-new: CARRIED_FLAGS := -DNEW -fno-schedule-insns2
+
+$(CARRIED): tests/unit/carried.c
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -fcf-protection $(CARRIED_FLAGS) -o $@ $<
+
+$(CARRIED:%=%.stripped): %.stripped: %
+	$(Q)strip -s -o $@ $<
+
 -include $(wildcard $(BUILD)/tests/unit/*.d)
 
 .PHONY: unit-tests

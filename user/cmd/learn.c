@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/learn/carrying.h"
 #include "app/learn/learning.h"
 #include "app/learn/live-learning.h"
 #include "base/duration.h"
@@ -18,10 +19,24 @@ static struct live_options {
 	uint64_t duration_ns;
 } live;
 
+static struct carry_options {
+	const char *from; /* a profile; NULL: nothing is carried */
+	const char *exe;
+} carried;
+
+static const struct option_spec carry_specs[] = {
+	{ 0, "carry", "OLD", option_string, offsetof(struct carry_options, from),
+	  .help = "take the profile OLD over to a new build of its program" },
+	{ 'e', NULL, "PATH", option_string, offsetof(struct carry_options, exe),
+	  .help = "with --carry: the new build (default: what is where the old one was)" },
+	{ 0 },
+};
+
 static void init(void)
 {
 	learning_init(&learning);
 	live.duration_ns = 600 * NSEC_PER_SEC;
+	carried = (struct carry_options){ 0 };
 }
 
 static const struct option_spec live_specs[] = {
@@ -37,13 +52,17 @@ static int check(int argc, char **argv)
 {
 	if (live.is_live && optind != argc)
 		return cmd_usage(argv[0], "--live takes no trace");
+	if (carried.from && (live.is_live || optind != argc))
+		return cmd_usage(argv[0], "--carry takes no trace, and not --live");
+	if (carried.exe && !carried.from)
+		return cmd_usage(argv[0], "-e belongs to --carry");
 	return learning_check_options(&learning, argv[0]);
 }
 
 /* Without a trace, what it is to be derived from has to be there. */
 static int check_profile(void)
 {
-	if (!access(learning.path, R_OK))
+	if (carried.from || !access(learning.path, R_OK))
 		return 0;
 	log_error("cannot open %s: %s", learning.path, strerror(errno));
 	return CMD_FAILED;
@@ -60,12 +79,13 @@ static int learn(int argc, char **argv)
 	if (!ret)
 		ret = learning_check_output(&learning);
 	if (!ret)
-		ret = learning_load(&learning);
+		ret = carried.from ? profile_carry(&learning, carried.from, carried.exe)
+				   : learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)
 		ret = learning_add_file(&learning, argv[i]);
 	if (!ret && live.is_live)
 		ret = live_learn(&learning, live.duration_ns);
-	else if (!ret && optind == argc)
+	else if (!ret && optind == argc && !carried.from)
 		ret = learning_derive(&learning);
 	if (!ret)
 		ret = learning_save(&learning);
@@ -79,9 +99,11 @@ const struct verb cmd_learn = {
 	.usage = "-o FILE [OPTION...] [TRACE...]",
 	.about = "Learn from traces that pg-collect record wrote.  Without a trace, derive the "
 		 "profile again from all that it knows, as for another --guard-share; with --live, "
-		 "give it the limits of the machine where it is armed.",
+		 "give it the limits of the machine where it is armed; with --carry, take over the "
+		 "profile of another build of the program.",
 	.exit = "0 ok, 1 failed (a profile that existed is unchanged), 2 wrong usage.",
-	.groups = { { learning_options, &learning }, { live_specs, &live }, { options_verbose } },
+	.groups = { { learning_options, &learning }, { live_specs, &live },
+		    { carry_specs, &carried }, { options_verbose } },
 	.operands = VERB_OPERANDS,
 	.init = init,
 	.run = learn,

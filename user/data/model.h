@@ -31,6 +31,7 @@ struct model_type {
 	uint32_t nr_merged; /* clusters that the guards cannot distinguish, from 1 */
 	int16_t base_early; /* start scores of rule W, see perfguard/infer.h */
 	int16_t base_final;
+	bool is_carried; /* its limits are of another build, and not confirmed by this one */
 	double accuracy; /* share of its held-back units that are recognised */
 	double paths; /* mean leaf paths of its units' trees */
 	double functions; /* mean distinct functions of its units */

@@ -17,6 +17,15 @@ static char *copy_string(const char *string, int *error)
 	return copy;
 }
 
+static uint8_t *copy_bytes(const uint8_t *bytes, uint32_t nr, int *error)
+{
+	uint8_t *copy = bytes ? malloc(nr) : NULL;
+
+	if (bytes && !copy)
+		*error = -ENOMEM;
+	return copy ? memcpy(copy, bytes, nr) : NULL;
+}
+
 int samples_copy_code(struct samples *samples, const struct samples_object *objects,
 		      uint32_t nr_objects, const struct samples_function *functions,
 		      uint32_t nr_functions)
@@ -34,6 +43,8 @@ int samples_copy_code(struct samples *samples, const struct samples_object *obje
 		samples->objects[samples->nr_objects++] = (struct samples_object){
 			.path = copy_string(objects[i].path, &error),
 			.build_id = copy_string(objects[i].build_id, &error),
+			.code = copy_bytes(objects[i].code, objects[i].code_size, &error),
+			.code_size = objects[i].code_size,
 		};
 	for (uint32_t i = 0; i < nr_functions; i++) {
 		struct samples_function *function = &samples->functions[samples->nr_functions++];
@@ -148,6 +159,7 @@ void samples_free_code(struct samples_object *objects, uint32_t nr_objects,
 {
 	for (uint32_t i = 0; i < nr_objects; i++) {
 		free(objects[i].path);
+		free(objects[i].code);
 		free(objects[i].build_id);
 	}
 	for (uint32_t i = 0; i < nr_functions; i++)

@@ -33,6 +33,8 @@ enum {
 struct samples_object {
 	char *path;
 	char *build_id; /* lower-case hex; "" if the file has none */
+	uint8_t *code; /* its fingerprints, packed (fingerprint.h); NULL: none are kept */
+	uint32_t code_size; /* bytes */
 };
 
 /* What a probe at a site costs. */
@@ -196,6 +198,7 @@ struct samples_timing {
 	uint32_t guards;
 	uint32_t loop;
 	uint32_t nr_hits;
+	bool is_carried; /* it is of another build, and no unit of this one confirms it */
 	struct samples_hit *hits; /* quarter and count are not used */
 	uint64_t nr_contexts_hit; /* sum over the units: all hits, repeated ones too */
 	struct samples_parts times[2]; /* learnt from, and held back */

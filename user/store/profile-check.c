@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "data/fingerprint.h"
+
 static bool is_optional(uint32_t index, uint32_t end)
 {
 	return index == SAMPLES_NONE || index < end;
@@ -23,6 +25,8 @@ static const char *check_objects(const struct samples *samples)
 			return "an object without a path";
 		if (len > CHECK_MAX_BUILD_ID || strspn(object->build_id, "0123456789abcdef") != len)
 			return "a build id that is none";
+		if (object->code_size > FINGERPRINT_MAX_BYTES || !object->code != !object->code_size)
+			return "fingerprints that are none";
 	}
 	return NULL;
 }

@@ -19,7 +19,6 @@
 
 enum {
 	APPLICATION_ID = 0x50475046, /* "PGPF" */
-	SCHEMA_VERSION = 6,
 	/* SQLite's file header, numbers big-endian (sqlite.org/fileformat2.html). */
 	HEADER_SIZE = 100,
 	HEADER_PAGE_SIZE = 16,
@@ -72,7 +71,7 @@ static int check_header(const char *path, const uint8_t *bytes, size_t len,
 		return report(-EBADMSG, path, "is a database of another program, not a profile",
 			    why);
 	version = big_endian(bytes + HEADER_VERSION);
-	if (version != SCHEMA_VERSION) {
+	if (version < SCHEMA_OLDEST || version > SCHEMA_VERSION) {
 		snprintf(text, sizeof(text),
 			 "is of profile version %u, and this pg-collect reads %d", version,
 			 SCHEMA_VERSION);
@@ -99,10 +98,11 @@ static int open_memory(sqlite3 **ret)
 }
 
 /* The schema first: until it is known to be ours, nothing else is read. */
-static int load_tables(struct untrusted_db *db, const char *path, struct samples *samples,
-		       struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
+static int load_tables(struct untrusted_db *db, uint32_t version, const char *path,
+		       struct samples *samples, struct model *model, struct training *training,
+		       char why[PROFILE_WHY_MAX])
 {
-	int error = schema_check(db->db);
+	int error = schema_check(db->db, version);
 
 	if (error == -EBADMSG)
 		return report(-EBADMSG, path,
@@ -111,7 +111,7 @@ static int load_tables(struct untrusted_db *db, const char *path, struct samples
 	if (!error)
 		error = untrusted_db_check(db);
 	if (!error)
-		error = schema_load(db->db, samples, model, training);
+		error = schema_load(db->db, version, samples, model, training);
 	return error ? report_sqlite(error, path, why) : 0;
 }
 
@@ -125,7 +125,7 @@ static int load_all(const char *path, uint8_t *bytes, size_t len, struct samples
 	if (error)
 		report_sqlite(error, path, why);
 	else
-		error = load_tables(&db, path, samples, model, training, why);
+		error = load_tables(&db, big_endian(bytes + HEADER_VERSION), path, samples, model, training, why);
 	untrusted_db_close(&db);
 	if (error)
 		return error;

@@ -31,6 +31,7 @@ static const struct {
 	[COLUMN_HITS] = { .type = "BLOB" },
 	[COLUMN_PLACES] = { .type = "BLOB" },
 	[COLUMN_TIMES] = { .type = "BLOB" },
+	[COLUMN_BYTES] = { .type = "BLOB" },
 };
 
 char *rows_schema(const struct rows_table *table)
@@ -142,6 +143,19 @@ static int bind_list(struct rows *rows, int at, const struct column *column, con
 	return bind_pack(rows, at, &pack);
 }
 
+static int bind_bytes(struct rows *rows, int at, const struct column *column, const uint8_t *element)
+{
+	const uint8_t *bytes;
+	uint32_t nr;
+
+	memcpy(&bytes, element + column->offset, sizeof(bytes));
+	memcpy(&nr, element + column->extra, sizeof(nr));
+	if (!bytes)
+		return bind_null(rows, at);
+	digest_bytes(rows, bytes, nr);
+	return sqlite3_bind_blob64(rows->statement, at, bytes, nr, SQLITE_STATIC);
+}
+
 static int bind(struct rows *rows, int at, const struct column *column, const uint8_t *element)
 {
 	const void *field = element + column->offset;
@@ -156,6 +170,8 @@ static int bind(struct rows *rows, int at, const struct column *column, const ui
 		return bind_text(rows, at, *(char *const *)field);
 	case COLUMN_CHARS:
 		return bind_text(rows, at, field);
+	case COLUMN_BYTES:
+		return bind_bytes(rows, at, column, element);
 	default:
 		return bind_list(rows, at, column, element);
 	}
@@ -316,6 +332,27 @@ static int get_list(struct rows *rows, int at, const struct column *column, uint
 	}
 }
 
+static int get_bytes(struct rows *rows, int at, const struct column *column, uint8_t *element)
+{
+	size_t len = (size_t)sqlite3_column_bytes(rows->statement, at);
+	const void *bytes = sqlite3_column_blob(rows->statement, at);
+	uint32_t nr = (uint32_t)len;
+	uint8_t *copy;
+
+	if (sqlite3_column_type(rows->statement, at) == SQLITE_NULL)
+		return get_null(rows);
+	if (sqlite3_column_type(rows->statement, at) != SQLITE_BLOB || !len || nr != len)
+		return -EBADMSG;
+	copy = bytes ? malloc(len) : NULL;
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, bytes, len);
+	digest_bytes(rows, copy, len);
+	memcpy(element + column->offset, &copy, sizeof(copy));
+	memcpy(element + column->extra, &nr, sizeof(nr));
+	return 0;
+}
+
 static int get(struct rows *rows, int at, const struct column *column, uint8_t *element)
 {
 	void *field = element + column->offset;
@@ -330,6 +367,8 @@ static int get(struct rows *rows, int at, const struct column *column, uint8_t *
 		return get_string(rows, at, column, field);
 	case COLUMN_CHARS:
 		return get_chars(rows, at, field, column->extra);
+	case COLUMN_BYTES:
+		return get_bytes(rows, at, column, element);
 	default:
 		return get_list(rows, at, column, element);
 	}

@@ -29,6 +29,7 @@ enum column_kind {
 	COLUMN_HITS,
 	COLUMN_PLACES,
 	COLUMN_TIMES,
+	COLUMN_BYTES, /* uint8_t *, or NULL; @extra is the offset of their number */
 };
 
 struct column {

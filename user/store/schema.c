@@ -13,7 +13,7 @@
  * unify.c and unify-loop.c a rule by which it is joined.
  */
 _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &&
-		       sizeof(struct samples_object) == 16 &&
+		       sizeof(struct samples_object) == 32 &&
 		       sizeof(struct samples_function) == 48 && sizeof(struct samples_loop) == 80 &&
 		       sizeof(struct samples_boundary) == 40 && sizeof(struct samples_node) == 8 &&
 		       sizeof(struct samples_tree) == 40 && sizeof(struct samples_unit) == 48 &&
@@ -72,6 +72,7 @@ static const struct column total_columns[] = {
 static const struct column object_columns[] = {
 	TEXT(samples_object, path, CHECK_MAX_PATH),
 	TEXT(samples_object, build_id, CHECK_MAX_BUILD_ID),
+	LIST(COLUMN_BYTES, samples_object, code, code_size),
 };
 
 static const struct column function_columns[] = {
@@ -146,6 +147,7 @@ static const struct column timing_columns[] = {
 	NAMED("interrupt_held_back", samples_timing, times[1].added_ns[SAMPLES_INTERRUPT]),
 	NAMED("batch_learnt", samples_timing, times[0].added_ns[SAMPLES_BATCH]),
 	NAMED("batch_held_back", samples_timing, times[1].added_ns[SAMPLES_BATCH]),
+	COLUMN(samples_timing, is_carried),
 };
 
 static const struct column objective_columns[] = {
@@ -185,7 +187,7 @@ static const struct column type_columns[] = {
 	NAMED("request_held_ns", model_type, REQUEST_NS(HELD)),
 	COLUMN(model_type, confidence), COLUMN(model_type, units_needed),
 	COLUMN(model_type, false_alarms), COLUMN(model_type, held_back_alarms),
-	COLUMN(model_type, held_back_units),
+	COLUMN(model_type, held_back_units), COLUMN(model_type, is_carried),
 };
 
 static const struct column guard_columns[] = {
@@ -234,28 +236,31 @@ struct schema_table {
 	enum owner owner;
 	size_t elements; /* offset of the pointer to them in the owner */
 	size_t nr; /* offset of their number; 0: the owner itself is the only row */
+	uint32_t nr_added; /* of the columns: those at the end that SCHEMA_OLDEST has not */
 };
 
 #define ROWS(name_, columns_, size_, max_)                                                      \
 	.rows = { .name = name_, .columns = columns_,                                           \
 		  .nr_columns = sizeof(columns_) / sizeof((columns_)[0]), .size = size_,        \
 		  .max_rows = max_ }
+/* The last columns of these came later than SCHEMA_OLDEST. */
+#define ADDED(nr_) .nr_added = nr_
 #define ONE(name_, columns_, owner_, of) \
 	{ ROWS(name_, columns_, sizeof(struct of), 1), .owner = owner_ }
-#define NUMBERED(name_, columns_, owner_, of, field, nr_, max_) \
+#define NUMBERED(name_, columns_, owner_, of, field, nr_, max_, ...) \
 	{ ROWS(name_, columns_, sizeof(*MEMBER(of, field)), max_), .owner = owner_, \
-	  .elements = offsetof(struct of, field), .nr = offsetof(struct of, nr_) }
-#define ARRAY(name_, columns_, owner_, of, field, max_) \
-	NUMBERED(name_, columns_, owner_, of, field, nr_##field, max_)
-#define SAMPLES(name_, columns_, field, max_) \
-	ARRAY(name_, columns_, OF_SAMPLES, samples, field, max_)
-#define MODEL(name_, columns_, field, max_) \
-	ARRAY(name_, columns_, OF_MODEL, model, field, max_)
+	  .elements = offsetof(struct of, field), .nr = offsetof(struct of, nr_), __VA_ARGS__ }
+#define ARRAY(name_, columns_, owner_, of, field, max_, ...) \
+	NUMBERED(name_, columns_, owner_, of, field, nr_##field, max_, __VA_ARGS__)
+#define SAMPLES(name_, columns_, field, max_, ...) \
+	ARRAY(name_, columns_, OF_SAMPLES, samples, field, max_, __VA_ARGS__)
+#define MODEL(name_, columns_, field, max_, ...) \
+	ARRAY(name_, columns_, OF_MODEL, model, field, max_, __VA_ARGS__)
 
 static const struct schema_table tables[] = {
 	ONE("training", training_columns, OF_TRAINING, training),
 	ONE("total", total_columns, OF_SAMPLES, samples),
-	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS),
+	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS, ADDED(1)),
 	SAMPLES("function", function_columns, functions, CHECK_MAX_FUNCTIONS),
 	SAMPLES("loop", loop_columns, loops, CHECK_MAX_LOOPS),
 	ARRAY("boundary", boundary_columns, OF_BOUNDARIES, boundaries, rows, CHECK_MAX_BOUNDARIES),
@@ -263,10 +268,10 @@ static const struct schema_table tables[] = {
 	SAMPLES("tree", tree_columns, trees, CHECK_MAX_TREES),
 	SAMPLES("unit", unit_columns, units, CHECK_MAX_UNITS),
 	SAMPLES("guard_set", guards_columns, guards, CHECK_MAX_GUARD_SETS),
-	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS),
+	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS, ADDED(1)),
 	SAMPLES("objective", objective_columns, objectives, CHECK_MAX_OBJECTIVES),
 	ONE("model", model_columns, OF_MODEL, model),
-	MODEL("type", type_columns, types, CHECK_MAX_TYPES),
+	MODEL("type", type_columns, types, CHECK_MAX_TYPES, ADDED(1)),
 	MODEL("guard", guard_columns, guards, CHECK_MAX_GUARDS),
 	MODEL("context", context_columns, contexts, CHECK_MAX_CONTEXTS),
 	MODEL("weight", weight_columns, weights, CHECK_MAX_WEIGHTS),
@@ -277,6 +282,16 @@ static const struct schema_table tables[] = {
 };
 
 enum { NR_TABLES = sizeof(tables) / sizeof(tables[0]) };
+
+/* As profiles of this version have it. */
+static struct rows_table table_of(uint32_t i, uint32_t version)
+{
+	struct rows_table table = tables[i].rows;
+
+	if (version == SCHEMA_OLDEST)
+		table.nr_columns -= tables[i].nr_added;
+	return table;
+}
 
 int schema_create(sqlite3 *db)
 {
@@ -309,7 +324,7 @@ static int check_table(sqlite3_stmt *statement, const struct rows_table *table)
 }
 
 /* Views and triggers are entries of SQLite's catalogue, too; a profile has none. */
-int schema_check(sqlite3 *db)
+int schema_check(sqlite3 *db, uint32_t version)
 {
 	sqlite3_stmt *statement = NULL;
 	uint32_t nr = 0;
@@ -318,8 +333,11 @@ int schema_check(sqlite3 *db)
 	if (sqlite3_prepare_v2(db, "SELECT sql FROM sqlite_schema ORDER BY rowid", -1, &statement,
 			       NULL) != SQLITE_OK)
 		return -EBADMSG;
-	while (!ret && (step = sqlite3_step(statement)) == SQLITE_ROW)
-		ret = nr < NR_TABLES ? check_table(statement, &tables[nr++].rows) : -EBADMSG;
+	while (!ret && (step = sqlite3_step(statement)) == SQLITE_ROW) {
+		struct rows_table table = table_of(nr < NR_TABLES ? nr : 0, version);
+
+		ret = nr++ < NR_TABLES ? check_table(statement, &table) : -EBADMSG;
+	}
 	if (!ret && (step != SQLITE_DONE || nr != NR_TABLES))
 		ret = -EBADMSG;
 	sqlite3_finalize(statement);
@@ -399,20 +417,21 @@ static int load_one(struct rows *rows, const struct rows_table *table, void *to)
 	return error;
 }
 
-static int load(struct rows *rows, enum owner owner, void *to)
+static int load(struct rows *rows, enum owner owner, uint32_t version, void *to)
 {
 	int ret = 0;
 
-	for (size_t i = 0; i < NR_TABLES && !ret; i++) {
+	for (uint32_t i = 0; i < NR_TABLES && !ret; i++) {
 		const struct schema_table *table = &tables[i];
+		struct rows_table of = table_of(i, version);
 
 		if (table->owner != owner)
 			continue;
 		if (table->nr)
-			ret = rows_load(rows, &table->rows, (void **)((char *)to + table->elements),
+			ret = rows_load(rows, &of, (void **)((char *)to + table->elements),
 					(uint32_t *)((char *)to + table->nr));
 		else
-			ret = load_one(rows, &table->rows, to);
+			ret = load_one(rows, &of, to);
 	}
 	return ret;
 }
@@ -438,7 +457,7 @@ int schema_save(sqlite3 *db, const struct samples *samples, const struct model *
 	return ret ? ret : save(&rows, OF_DIGEST, &digest);
 }
 
-int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
+int schema_load(sqlite3 *db, uint32_t version, struct samples *samples, struct model *model,
 		struct training *training)
 {
 	struct rows rows = { .db = db };
@@ -449,18 +468,18 @@ int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
 
 	memset(samples, 0, sizeof(*samples));
 	memset(model, 0, sizeof(*model));
-	ret = load(&rows, OF_TRAINING, training);
+	ret = load(&rows, OF_TRAINING, version, training);
 	if (!ret)
-		ret = load(&rows, OF_SAMPLES, samples);
+		ret = load(&rows, OF_SAMPLES, version, samples);
 	if (!ret)
-		ret = load(&rows, OF_BOUNDARIES, &boundaries);
+		ret = load(&rows, OF_BOUNDARIES, version, &boundaries);
 	if (!ret)
 		ret = split_boundaries(&boundaries, samples);
 	free(boundaries.rows);
 	if (!ret)
-		ret = load(&rows, OF_MODEL, model);
+		ret = load(&rows, OF_MODEL, version, model);
 	value = rows.digest;
 	if (!ret)
-		ret = load(&rows, OF_DIGEST, &digest);
+		ret = load(&rows, OF_DIGEST, version, &digest);
 	return ret ? ret : digest.value == value ? 0 : -EBADMSG;
 }

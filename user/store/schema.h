@@ -10,11 +10,17 @@
 #include "data/training.h"
 #include "store/rows.h"
 
+/* Versions of profiles; of the oldest some columns are missing, whose fields are then 0. */
+enum {
+	SCHEMA_VERSION = 7,
+	SCHEMA_OLDEST = 6,
+};
+
 /* Create the tables.  Returns 0, -ENOMEM or -EIO. */
 int schema_create(sqlite3 *db);
 
-/* Returns 0 if there are exactly these tables; -EBADMSG or -ENOMEM. */
-int schema_check(sqlite3 *db);
+/* Returns 0 if there are exactly the tables of that version; -EBADMSG or -ENOMEM. */
+int schema_check(sqlite3 *db, uint32_t version);
 
 /* Returns 0, -ENOMEM or -EIO. */
 int schema_save(sqlite3 *db, const struct samples *samples, const struct model *model,
@@ -25,7 +31,7 @@ int schema_save(sqlite3 *db, const struct samples *samples, const struct model *
  * indices are not checked.  Hashes are not set.  The
  * caller must deinit both in any case (0, -EBADMSG, -ENOMEM).
  */
-int schema_load(sqlite3 *db, struct samples *samples, struct model *model,
+int schema_load(sqlite3 *db, uint32_t version, struct samples *samples, struct model *model,
 		struct training *training);
 
 #endif /* _USER_STORE_SCHEMA_H */

@@ -12,8 +12,11 @@
 #include "base/array.h"
 
 #define MAGIC "pgtrace\n"
-/* 2: a profile in the module cuts units and records their times. */
-#define VERSION 2
+/*
+ * 2: a profile in the module cuts units and records their times.
+ * 3: objects have fingerprints of their code.
+ */
+#define VERSION 3
 
 enum {
 	MAX_STRING = 4096,
@@ -124,6 +127,23 @@ static void take_string(struct trace_stream *stream, char **string)
 		stream->error = -EBADMSG;
 }
 
+static void take_bytes(struct trace_stream *stream, uint8_t **bytes, uint32_t *nr)
+{
+	uint32_t count = *nr;
+
+	take_u32(stream, &count);
+	if (stream->is_reading && !stream->error && count > stream->left)
+		stream->error = -EBADMSG;
+	if (stream->error || !count)
+		return;
+	if (stream->is_reading) {
+		*bytes = malloc(count);
+		*nr = *bytes ? count : 0;
+		stream->error = *bytes ? 0 : -ENOMEM;
+	}
+	transfer(stream, *bytes, count);
+}
+
 /* The rows of a table; made when reading, each with @least bytes or more in the file. */
 static void *take_rows(struct trace_stream *stream, void *rows, uint32_t *nr, size_t size,
 		       size_t least)
@@ -163,6 +183,8 @@ static void take_objects(struct trace_stream *stream, struct trace *trace)
 
 		take_string(stream, &object->path);
 		take_string(stream, &object->build_id);
+		if (stream->version >= 3)
+			take_bytes(stream, &object->code, &object->code_size);
 		if (!stream->error && (!object->path || !object->build_id))
 			stream->error = -EBADMSG;
 	}

@@ -221,8 +221,9 @@ def updated(server):
     collect("arm", PROFILE)
     replace("/bin/sleep")
     ok(target().get("replaced") == "other", "another build is found out")
-    said(collect("status"), 0, "and is to be learnt", "it is another build: learn that, "
-         f"'pg-collect train -o NEW -e {SERVER}'")
+    said(collect("status"), 0, "and is to be carried or learnt", "it is another build: take the profile "
+         f"over to it, 'pg-collect learn --carry {PROFILE} -o NEW', or train, 'pg-collect train "
+         f"-o NEW -e {SERVER}'")
     os.unlink(SERVER)
     said(collect("status"), 0, "so is a file that was removed", f"{SERVER} was removed since it was armed")
     said(collect("disarm", SERVER.name), 0, "its name still means the target", "disarmed target")

@@ -101,8 +101,9 @@ static int check_object(const struct arming *arming, const struct samples_object
 	}
 	if (!strcmp(identity.build_id, object->build_id))
 		return 0;
-	log_error("%s was trained with %s of build id %s, but here it has build id %s",
-		  arming->asked, path, id_of(object->build_id), id_of(identity.build_id));
+	log_error("%s was trained with %s of build id %s, but here it has build id %s; "
+		  "'pg-collect learn --carry %s -o NEW' takes it over", arming->asked, path,
+		  id_of(object->build_id), id_of(identity.build_id), arming->asked);
 	return CMD_FAILED;
 }
 

@@ -136,8 +136,8 @@ const char *replaced_text(const struct replaced *replaced, const char *profile,
 		       path, list_pids(replaced, pids));
 	if (replaced->by == REPLACED_BY_OTHER_BUILD)
 		snprintf(text + len, REPLACED_TEXT_MAX - (size_t)len,
-			 "it is another build: learn that, 'pg-collect train -o NEW -e %s', and arm it",
-			 path);
+			 "it is another build: take the profile over to it, 'pg-collect learn --carry %s -o NEW', or train, 'pg-collect train -o NEW -e %s', and arm NEW",
+			 profile ? profile : "FILE", path);
 	else
 		snprintf(text + len, REPLACED_TEXT_MAX - (size_t)len, "arm again: 'pg-collect arm %s'",
 			 profile ? profile : "FILE");

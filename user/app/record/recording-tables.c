@@ -71,6 +71,34 @@ static char *copy_string(const char *string, bool *failed)
 	return copy;
 }
 
+static bool has_function(const struct trace *trace, uint32_t file)
+{
+	for (uint32_t i = 0; i < trace->nr_functions; i++)
+		if (trace->functions[i].object == file)
+			return true;
+	return false;
+}
+
+/*
+ * The fingerprints of a file's code, by which a profile is carried to another build: of those
+ * that are trained on, and of the C library, in which waits end.
+ */
+static void copy_prints(const struct trace *trace, const struct program *program, uint32_t file,
+			struct samples_object *to, bool *failed)
+{
+	const struct foreign_code *code = program->files[file].code;
+
+	if (!code || !code->prints_size ||
+	    !(program->files[file].is_runtime ? code->has_syscalls : has_function(trace, file)))
+		return;
+	to->code = malloc(code->prints_size);
+	*failed |= !to->code;
+	if (!to->code)
+		return;
+	memcpy(to->code, code->prints, code->prints_size);
+	to->code_size = code->prints_size;
+}
+
 /* Name the program's files in the trace; some are mapped while it is recorded. */
 static int name_objects(struct recording *recording)
 {
@@ -88,6 +116,8 @@ static int name_objects(struct recording *recording)
 			.build_id = copy_string(file->code ? file->code->build_id : "",
 						&failed),
 		};
+		copy_prints(trace, program, trace->nr_objects, &trace->objects[trace->nr_objects],
+			    &failed);
 	}
 	return failed ? cmd_no_memory() : 0;
 }

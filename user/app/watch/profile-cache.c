@@ -147,6 +147,7 @@ static int take_types(struct cached_profile *profile, const struct cached_file *
 			.name = cached->name,
 			.usual_ns = profile_mean_ns(&type->times),
 			.is_rough = type->confidence < MODEL_CONFIDENCE_FIT,
+			.is_carried = type->is_carried,
 			.accuracy = type->accuracy,
 		};
 	}

@@ -262,6 +262,23 @@ static void print_types(const struct status_profile *profile, uint32_t max_types
 	}
 }
 
+/* Limits that units of another build had. */
+static void print_carried(const struct status_profile *profile)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < profile->model.nr_types; i++)
+		nr += profile->model.types[i].is_carried;
+	if (!nr)
+		return;
+	text_heading(stdout, "carried");
+	printf("the limits of %" PRIu32 " type%s are of another build;\n", nr, text_plural(nr));
+	text_heading(stdout, "");
+	fputs("'pg-collect learn --live -o ", stdout);
+	text_safe(stdout, profile->armed->name);
+	puts("' confirms them");
+}
+
 /* What to do about a load that training did not see. */
 static void print_news(const struct status_profile *profile, const struct target *target)
 {
@@ -289,6 +306,7 @@ void status_profile_text(const struct status_profile *profile, const struct targ
 	print_units(profile);
 	print_guard_sums(profile);
 	print_budget(profile->armed);
+	print_carried(profile);
 	if (!profile->is_known && profile->why)
 		text_line(stdout, "no names", profile->why);
 	print_guards(profile);

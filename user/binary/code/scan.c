@@ -146,6 +146,7 @@ static void read_modrm(struct reader *reader, struct scan_encoding *encoding)
 static void read_immediate(struct reader *reader, struct scan_encoding *encoding, uint8_t fields)
 {
 	bool is_short = encoding->prefixes & SCAN_66 && !(encoding->rex & REX_W);
+	const uint8_t *from = reader->at;
 
 	if (fields & A)
 		encoding->imm = next_signed(reader, encoding->prefixes & SCAN_67 ? 4 : 8);
@@ -159,6 +160,7 @@ static void read_immediate(struct reader *reader, struct scan_encoding *encoding
 		encoding->imm = next_signed(reader, 2);
 	if (fields & B)
 		encoding->imm = next_signed(reader, 1);
+	encoding->imm_size = (uint8_t)(reader->at - from);
 }
 
 /* The encodings that came with AVX and AVX-512, by their number of opcode map. */

@@ -35,6 +35,7 @@ enum scan_prefix {
 struct scan_encoding {
 	int64_t imm; /* the last one */
 	int64_t disp; /* of the operand in memory, if it is relative to RIP */
+	uint8_t imm_size; /* bytes, of all of them */
 	enum scan_map map;
 	uint8_t prefixes; /* enum scan_prefix */
 	uint8_t rex; /* 40 to 4f, or 0 */

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "binary/code/code-map.h"
+#include "binary/code/fingerprint-read.h"
 #include "binary/helper/code-wire.h"
 #include "binary/helper/confine.h"
 #include "binary/helper/foreign-code.h"
@@ -19,6 +20,8 @@ struct code_server {
 	struct samples_function *described; /* those that were sent */
 	uint32_t *numbers; /* of the file's functions, among them */
 	uint32_t nr;
+	uint8_t *prints; /* packed */
+	uint32_t prints_size;
 };
 
 /*
@@ -50,6 +53,18 @@ static int list(struct code_server *server)
 	return 0;
 }
 
+/* Without them all else is well. */
+static void pack_prints(struct code_server *server)
+{
+	struct fingerprints prints;
+
+	if (fingerprints_read(server->code->object, &server->code->functions, &prints))
+		return;
+	if (fingerprints_pack(&prints, &server->prints, &server->prints_size))
+		server->prints_size = 0;
+	fingerprints_deinit(&prints);
+}
+
 static bool send_file(const struct code_server *server, int error)
 {
 	struct code_wire_file file = { .kind = CODE_WIRE_FILE, .error = error };
@@ -60,6 +75,7 @@ static bool send_file(const struct code_server *server, int error)
 	runtime_libraries_read(server->code->object, &runtime);
 	file.nr_functions = server->nr;
 	file.has_private = runtime.has_private;
+	file.prints_size = server->prints_size;
 	memcpy(file.build_id, server->code->object->build_id, sizeof(file.build_id));
 	memcpy(file.soname, runtime.soname, sizeof(file.soname));
 	memcpy(file.file, runtime.file, sizeof(file.file));
@@ -93,6 +109,21 @@ static bool send_functions(const struct code_server *server)
 		    !send_function(&server->described[server->numbers[i]],
 				   functions->entries[i].is_leaf))
 			return false;
+	return true;
+}
+
+static bool send_prints(const struct code_server *server)
+{
+	struct code_wire_prints message = { .kind = CODE_WIRE_PRINTS };
+	uint32_t size;
+
+	for (uint32_t at = 0; at < server->prints_size; at += size) {
+		size = server->prints_size - at < CODE_WIRE_PIECE ? server->prints_size - at
+								    : CODE_WIRE_PIECE;
+		memcpy(message.bytes, server->prints + at, size);
+		if (!serve_answer(&message, offsetof(struct code_wire_prints, bytes) + size))
+			return false;
+	}
 	return true;
 }
 
@@ -133,7 +164,9 @@ void code_server_main(void *path)
 	error = code_map_open(CONFINE_FILE, path, &server.code);
 	if (!error)
 		error = list(&server);
-	if (!send_file(&server, error) || error || !send_functions(&server))
+	if (!error)
+		pack_prints(&server);
+	if (!send_file(&server, error) || error || !send_functions(&server) || !send_prints(&server))
 		return;
 	while (serve_receive(&question, sizeof(question), &fd))
 		if (!answer_call(&server, &question))

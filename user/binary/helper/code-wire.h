@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * What a helper and its parent say to each other about the code of a file: first CODE_WIRE_FILE,
- * then each function, then an answer to each question.
+ * then each function, then the fingerprints in pieces, then an answer to each question.
  */
 #ifndef _USER_BINARY_HELPER_CODE_WIRE_H
 #define _USER_BINARY_HELPER_CODE_WIRE_H
@@ -17,15 +17,19 @@
 enum code_wire_kind {
 	CODE_WIRE_FILE = WIRE_WANTED + 1,
 	CODE_WIRE_FUNCTION,
+	CODE_WIRE_PRINTS,
 	CODE_WIRE_CALL,
 	CODE_WIRE_TRAITS, /* is the only message of its helper */
 };
+
+enum { CODE_WIRE_PIECE = 32768 }; /* bytes */
 
 struct code_wire_file {
 	uint32_t kind;
 	int32_t error; /* of code_map_open(), 0 or negative */
 	uint32_t nr_functions;
 	uint32_t has_private; /* these are of struct runtime_candidate */
+	uint32_t prints_size; /* of the fingerprints, packed; 0: there are none */
 	char build_id[ELF_BUILD_ID_MAX];
 	char soname[RUNTIME_NAME_MAX];
 	char file[RUNTIME_NAME_MAX];
@@ -43,6 +47,12 @@ struct code_wire_function {
 	uint64_t offset;
 	uint64_t site;
 	char name[WIRE_NAME]; /* as in the file; "" without one */
+};
+
+/* A piece of the fingerprints, sent without the bytes behind its end. */
+struct code_wire_prints {
+	uint32_t kind;
+	uint8_t bytes[CODE_WIRE_PIECE];
 };
 
 struct code_wire_question {

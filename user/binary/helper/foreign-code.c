@@ -12,6 +12,7 @@
 #include "binary/helper/code-server.h"
 #include "binary/helper/code-wire.h"
 #include "binary/helper/wanted.h"
+#include "data/fingerprint.h"
 
 enum {
 	MAX_FUNCTIONS = 1 << 22,
@@ -48,7 +49,7 @@ static int receive_file(struct foreign_code *code, const char *path)
 		return error;
 	if (file.error)
 		return file.error == -ENODATA || file.error == -ENOMEM ? file.error : -ENOEXEC;
-	if (file.nr_functions > MAX_FUNCTIONS ||
+	if (file.nr_functions > MAX_FUNCTIONS || file.prints_size > FINGERPRINT_MAX_BYTES ||
 	    !copy_text(code->build_id, file.build_id, sizeof(code->build_id)) ||
 	    strspn(code->build_id, "0123456789abcdef") < strlen(code->build_id) ||
 	    !copy_text(runtime->soname, file.soname, sizeof(runtime->soname)) ||
@@ -57,6 +58,7 @@ static int receive_file(struct foreign_code *code, const char *path)
 		return -EIO;
 	runtime->has_private = file.has_private;
 	code->nr_functions = file.nr_functions;
+	code->prints_size = file.prints_size;
 	return array_new(code->functions, code->nr_functions);
 }
 
@@ -87,13 +89,51 @@ static int receive_function(struct foreign_code *code, const char *path,
 	return message.name[0] && !ret->described.name ? -ENOMEM : 0;
 }
 
+/* Nobody else looks at them before a profile is carried, so they are checked here. */
+static int check_prints(struct foreign_code *code)
+{
+	struct fingerprints prints;
+	int error = fingerprints_unpack(code->prints, code->prints_size, &prints);
+
+	if (error)
+		return error == -ENOMEM ? error : -EIO;
+	for (uint32_t i = 0; i < prints.nr_refs; i++)
+		code->has_syscalls |= prints.refs[i].kind == FINGERPRINT_SYSCALL;
+	fingerprints_deinit(&prints);
+	return 0;
+}
+
+static int receive_prints(struct foreign_code *code, const char *path)
+{
+	const int head = offsetof(struct code_wire_prints, bytes);
+	static struct code_wire_prints message;
+	uint32_t at = 0;
+
+	if (!code->prints_size)
+		return 0;
+	if (array_new(code->prints, code->prints_size))
+		return -ENOMEM;
+	while (at < code->prints_size) {
+		int size = wanted_receive_some(&code->helper, path, CODE_WIRE_PRINTS, &message,
+					       sizeof(message));
+
+		if (size < 0)
+			return size;
+		if (size <= head || (uint32_t)(size - head) > code->prints_size - at)
+			return -EIO;
+		memcpy(code->prints + at, message.bytes, (size_t)(size - head));
+		at += (uint32_t)(size - head);
+	}
+	return check_prints(code);
+}
+
 static int receive_all(struct foreign_code *code, const char *path)
 {
 	int error = receive_file(code, path);
 
 	for (uint32_t i = 0; i < code->nr_functions && !error; i++)
 		error = receive_function(code, path, &code->functions[i]);
-	return error;
+	return error ?: receive_prints(code, path);
 }
 
 int foreign_code_open(int fd, const char *path, struct foreign_code **ret)
@@ -123,6 +163,7 @@ void foreign_code_close(struct foreign_code *code)
 	for (uint32_t i = 0; code->functions && i < code->nr_functions; i++)
 		free(code->functions[i].described.name);
 	free(code->functions);
+	free(code->prints);
 	free(code);
 }
 

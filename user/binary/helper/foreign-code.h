@@ -27,6 +27,9 @@ struct foreign_code {
 	struct runtime_candidate runtime;
 	struct foreign_function *functions; /* those that can carry a site */
 	uint32_t nr_functions;
+	uint8_t *prints; /* fingerprints of all its functions, packed and checked; NULL: none */
+	uint32_t prints_size; /* bytes */
+	bool has_syscalls; /* as these show */
 };
 
 /* A call of the file; functions by their numbers, or FOREIGN_CODE_NONE. */

@@ -112,10 +112,12 @@ static void json_type(struct json *json, const struct alert *alert)
 	if (confidence < 0) {
 		json_null(json, "type");
 		json_null(json, "confidence");
+		json_null(json, "is_carried");
 		return;
 	}
 	json_u64(json, "type", alert->record->type_id);
 	json_double(json, "confidence", confidence);
+	json_bool(json, "is_carried", alert->type && alert->type->is_carried);
 }
 
 #undef AT

@@ -106,6 +106,7 @@ static void print_type(FILE *file, const struct alert *alert)
 	     duration_format((uint64_t)type->usual_ns, usual),
 	     times((double)(record->account.elapsed_ns - record->account.stopped_ns) /
 		   type->usual_ns, factor),
+	     type->is_carried ? "; its limit is carried from another build" :
 	     type->is_rough ? "; its limit is a rough one, from few units" : "");
 }
 

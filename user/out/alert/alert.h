@@ -41,6 +41,7 @@ struct alert_type {
 	double usual_ns; /* mean of its units; 0 if not known */
 	bool is_rough; /* its threshold comes from fewer units than it needs */
 	double accuracy; /* share of its units that are recognised; negative: not known */
+	bool is_carried; /* its limits are of another build, and not confirmed by this one */
 };
 
 /* A context that the unit met. */

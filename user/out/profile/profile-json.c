@@ -278,6 +278,7 @@ static const struct field type_fields[] = {
 	FIELD(struct model_type, requests[REQUEST_PART_ALL].nr, "requests"),
 	FIELD_NAMED(profile_confidence_names, struct model_type, confidence, "confidence"),
 	AT(units_needed), AT(false_alarms), AT(held_back_alarms), AT(held_back_units),
+	AT(is_carried),
 	{ 0 },
 };
 

@@ -323,6 +323,9 @@ static void print_remarks(FILE *file, const struct model_type *type)
 		text_counted(file, type->units_needed, "more timed unit");
 		fputc('\n', file);
 	}
+	if (type->is_carried)
+		fputs("        carried: its limits are of another build; learn --live confirms them\n",
+		      file);
 }
 
 static void print_type(FILE *file, const struct profile_view *view, uint32_t index)

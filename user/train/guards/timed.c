@@ -101,11 +101,17 @@ int timed_init(struct timed *timed, const struct samples *samples, const struct 
 	for (int half = 0; half < 2 && !ret; half++)
 		ret = array_new(timed->types[half], model->nr_types) ?:
 		      array_new(timed->loops[half], samples->nr_loops);
+	ret = ret ?: array_new(timed->is_confirmed, model->nr_types) ?:
+		     array_new(timed->has_carried, samples->nr_loops);
 	if (!ret)
 		ret = timed_types(samples, model, types);
 	for (uint32_t i = 0; i < samples->nr_timings && !ret; i++) {
 		const struct samples_timing *timing = &samples->timings[i];
 
+		timed->has_carried[timing->loop] |= timing->is_carried;
+		if (types[i] != SAMPLES_NONE && !timing->is_carried)
+			timed->is_confirmed[types[i]] |= timing->times[0].of[SAMPLES_OWN].nr > 0 ||
+							 timing->times[1].of[SAMPLES_OWN].nr > 0;
 		for (int half = 0; half < 2; half++) {
 			times_merge(&timed->loops[half][timing->loop],
 				    &timing->times[half].of[SAMPLES_OWN]);
@@ -126,5 +132,7 @@ void timed_deinit(struct timed *timed)
 		free(timed->types[half]);
 		free(timed->loops[half]);
 	}
+	free(timed->is_confirmed);
+	free(timed->has_carried);
 	memset(timed, 0, sizeof(*timed));
 }

@@ -13,6 +13,8 @@
 struct timed {
 	struct samples_parts *types[2]; /* by type: learnt from, and held back */
 	struct samples_times *loops[2]; /* by loop: the same, of all its types; their own time */
+	bool *is_confirmed; /* by type: units of this build were timed */
+	bool *has_carried; /* by loop: units of another build were */
 	uint32_t nr_types;
 	uint32_t nr_loops;
 };

@@ -230,6 +230,7 @@ static int take(struct adoption *adoption, uint32_t type, struct adopt_type *see
 			memset(adoption->samples->timings[i].times, 0,
 			       sizeof(adoption->samples->timings[i].times));
 			adoption->samples->timings[i].nr_contexts_hit = 0;
+			adoption->samples->timings[i].is_carried = false;
 		}
 	memcpy(adoption->samples->timings[at].times, seen->times, sizeof(seen->times));
 	for (int half = 0; half < 2; half++) /* the module takes it off, too */

@@ -124,6 +124,12 @@ static int choose_guards(struct derivation *derivation)
 	options.budget = derivation->budget;
 	if (array_new(derivation->functions, derivation->samples->nr_functions))
 		return -ENOMEM;
+	if (derivation->options->kept) {
+		derivation->nr_functions = derivation->options->nr_kept;
+		memcpy(derivation->functions, derivation->options->kept,
+		       derivation->nr_functions * sizeof(*derivation->functions));
+		return 0;
+	}
 	ret = select_guards(&derivation->signatures, &derivation->types, &options,
 			    derivation->functions, &derivation->nr_functions);
 	if (ret || options.nr_guards)
@@ -239,6 +245,9 @@ static int set_limits(struct derivation *derivation)
 				    (const struct samples_times *[]){ &timed.loops[0][loop],
 								      &timed.loops[1][loop] });
 	}
+	for (uint32_t i = 0; i < model->nr_types && !ret; i++)
+		model->types[i].is_carried = timed.has_carried[model->types[i].loop] &&
+					     !timed.is_confirmed[i];
 	timed_deinit(&timed);
 	return ret;
 }

@@ -27,6 +27,8 @@ struct derive_options {
 	double hit_ns; /* what a hit takes; single-stepped ones take 8 times that */
 	double hits; /* mean hits a unit instead of the budget; 0: by the budget */
 	uint32_t nr_guards; /* by the paper's rule, whatever the budget; 0: by the budget */
+	const uint32_t *kept; /* these functions carry the guards, rising, and no others; or NULL */
+	uint32_t nr_kept;
 	double early_slack; /* see select.h */
 	double merge_limit; /* see merge.h; 1 or more: never merge */
 	/*

@@ -111,6 +111,12 @@ static int compare_objects(const void *context, uint32_t a, uint32_t b)
 	return samples_compare_objects(&objects[a], &objects[b]);
 }
 
+/* Of one build they should be equal. */
+static int compare_code(const struct samples_object *a, const struct samples_object *b)
+{
+	return order_of(a->code_size, b->code_size) ?: memcmp(a->code, b->code, a->code_size);
+}
+
 static void merge_object(void *into, void *from)
 {
 	struct samples_object *a = into, *b = from;
@@ -121,8 +127,16 @@ static void merge_object(void *into, void *from)
 		a->path = b->path;
 		b->path = path;
 	}
+	if (!a->code || (b->code && compare_code(b, a) < 0)) {
+		uint8_t *code = a->code;
+
+		a->code = b->code;
+		a->code_size = b->code_size;
+		b->code = code;
+	}
 	free(b->path);
 	free(b->build_id);
+	free(b->code);
 }
 
 static void move_objects(struct samples *samples, const uint32_t *rank)
@@ -305,6 +319,7 @@ static void merge_timing(void *into, void *from)
 	struct samples_timing *a = into, *b = from;
 
 	a->nr_contexts_hit = sum_saturating(a->nr_contexts_hit, b->nr_contexts_hit);
+	a->is_carried = a->is_carried && b->is_carried;
 	for (int i = 0; i < 2; i++)
 		times_merge_parts(&a->times[i], &b->times[i]);
 	free(b->hits);
