@@ -72,6 +72,14 @@ eval-live: all vm-programs
 
 .PHONY: eval-live
 
+# Whether a profile goes over to another build of its program; PROGRAM, KERNEL and AGAIN as above.
+eval-carry: all vm-programs eval-programs
+	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)
+	$(Q)python3 -B tests/eval/carry.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-carry
+
 # Whether requests take what their clients wait; PROGRAM, KERNEL and AGAIN as above.
 eval-requests: all
 	$(Q)scripts/setup --eval

@@ -3,9 +3,9 @@
  * Matches the functions of two builds of a program, and judges it by the names that these
  * export, which the matching does not see.
  *
- * usage: match-functions [-v] OLD NEW
+ * usage: match-functions OLD NEW
  *
- * Prints one line of JSON.
+ * Prints JSON: a line of the whole, then one of each function of OLD.
  */
 
 #include <errno.h>
@@ -84,48 +84,51 @@ static const char **sorted_names(const struct build *build, uint32_t *ret_nr)
 	return names;
 }
 
+static void print_name(const char *key, const char *name)
+{
+	if (name)
+		printf(", \"%s\": \"%s\"", key, name); /* a symbol's has nothing to escape */
+	else
+		printf(", \"%s\": null", key);
+}
+
+static void print_function(const struct build *old, const struct build *new, uint32_t i, uint32_t to,
+			   bool is_there)
+{
+	bool is_matched = to != FUNCTION_MATCH_NONE;
+
+	printf("{\"offset\": %" PRIu64 ", \"is_there\": %s, \"is_matched\": %s",
+	       old->prints.functions[i].offset, is_there ? "true" : "false",
+	       is_matched ? "true" : "false");
+	print_name("old", old->names[i]);
+	print_name("new", is_matched ? new->names[to] : NULL);
+	puts("}");
+}
+
 int main(int argc, char **argv)
 {
-	bool is_verbose = argc == 4 && !strcmp(argv[1], "-v");
-	uint32_t nr_new = 0, named = 0, right = 0, wrong = 0, gone = 0, unknown = 0;
 	struct function_match match;
 	struct build old, new;
+	uint32_t nr_new = 0;
 	const char **names;
 	double match_s;
 
-	if (argc != 3 + is_verbose)
+	if (argc != 3) {
+		fputs("usage: match-functions OLD NEW\n", stderr);
 		return 2;
-	read_build(argv[argc - 2], &old);
-	read_build(argv[argc - 1], &new);
+	}
+	read_build(argv[1], &old);
+	read_build(argv[2], &new);
 	match_s = -now_s();
 	if (function_match_init(&match, &old.prints, &new.prints))
 		return 2;
 	match_s += now_s();
-	names = sorted_names(&new, &nr_new);
-	for (uint32_t i = 0; i + 1 < old.prints.nr; i++) {
-		uint32_t to = match.to[i];
-		bool is_there = old.names[i] && bsearch(&old.names[i], names, nr_new, sizeof(*names), by_name);
-		bool is_right = to != FUNCTION_MATCH_NONE && old.names[i] && new.names[to] &&
-				!strcmp(old.names[i], new.names[to]);
-
-		named += is_there;
-		if (to == FUNCTION_MATCH_NONE)
-			continue;
-		if (!old.names[i] && !new.names[to])
-			unknown++;
-		else if (is_right)
-			right++;
-		else
-			wrong++, gone += !is_there;
-		if (is_verbose && !is_right && (old.names[i] || new.names[to]))
-			fprintf(stderr, "%s -> %s (%u -> %u instructions%s)\n",
-				old.names[i] ?: "-", new.names[to] ?: "-", old.prints.functions[i].nr_insns,
-				new.prints.functions[to].nr_insns,
-				old.prints.functions[i].code == new.prints.functions[to].code ? ", same code" : "");
-	}
-	printf("{\"functions\": [%u, %u], \"pairs\": %u, \"named\": %u, \"right\": %u, \"wrong\": %u, \"gone\": %u, "
-	       "\"unnamed\": %u, \"bytes\": [%u, %u], \"read_s\": [%.3f, %.3f], \"match_s\": %.3f}\n",
-	       old.prints.nr, new.prints.nr, match.nr, named, right, wrong, gone, unknown, old.packed,
+	printf("{\"bytes\": [%u, %u], \"read_s\": [%.3f, %.3f], \"match_s\": %.3f}\n", old.packed,
 	       new.packed, old.read_s, new.read_s, match_s);
-	return 0;
+	names = sorted_names(&new, &nr_new);
+	for (uint32_t i = 0; i + 1 < old.prints.nr && names; i++)
+		print_function(&old, &new, i, match.to[i],
+			       old.names[i] && nr_new && bsearch(&old.names[i], names, nr_new,
+								 sizeof(*names), by_name));
+	return names ? 0 : 2;
 }

@@ -23,9 +23,10 @@ from perfguard import collect, note
 
 REQUESTS = 60       # of each label
 CALM = 20           # s
-DELAYED = 15        # s
+DELAYED = 20        # s
+DELAYS = 4          # a second: of more not all are reported
 SIZES = (30, 60)    # of delays, by the mean of a unit
-LIVE = 30           # s
+LIVE = 60           # s
 
 
 def must(*command, **options):
@@ -58,14 +59,15 @@ def by_label(program, armed):
     return found
 
 
-def delayed(armed, profile):
+def delayed(armed, profile, calm):
     """A row for each unit that was delayed by far more than it takes."""
     kinds = armed.types()
     mean_ns = sum(one["elapsed_ns"] for one in kinds.values()) / \
         max(sum(one["units"] for one in kinds.values()), 1)
     recorder = armed.stream()
-    path, offset, _ = common_function(profile)
-    delayer = Delayer((path, offset), 20, mean_ns, False, SIZES)
+    path, offset, share = common_function(profile)
+    every = max(int(sum(row[0] for row in calm.values()) / CALM * share / DELAYS), 1)
+    delayer = Delayer((path, offset), every, mean_ns, False, SIZES)
     watch = Watch(armed)
     try:
         watch.follow(recorder, DELAYED)
@@ -102,7 +104,7 @@ def new_build(name, exe, before, profile):
     load = Load(name)
     time.sleep(2)
     found["calm"] = false_alarms(armed, CALM)
-    found["delayed"] = delayed(armed, profile)
+    found["delayed"] = delayed(armed, profile, found["calm"])
     must("learn", "--live", "--duration", f"{LIVE}s", "-o", profile)
     found["carried after"] = carried(profile)
     load.stop()

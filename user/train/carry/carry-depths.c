@@ -48,12 +48,24 @@ static void add_option(struct way *way, int64_t old, int64_t new)
 		way->options[way->nr++] = (struct way_option){ old, new };
 }
 
-static bool may_lead_to(const struct fingerprint_ref *ref, uint32_t callee)
+/* It ends with a jump to a function: that returns to the one that called it. */
+static bool has_tail_call(const struct fingerprints *prints, uint32_t function)
+{
+	const struct fingerprint *print = &prints->functions[function];
+
+	for (uint32_t i = 0; i < print->nr_refs; i++)
+		if (!call_chain_bytes(&prints->refs[print->first_ref + i]))
+			return true;
+	return false;
+}
+
+static bool may_lead_to(const struct fingerprints *prints, const struct fingerprint_ref *ref,
+			uint32_t callee)
 {
 	if (ref->frame == FINGERPRINT_NO_FRAME)
 		return false;
 	if (ref->kind == FINGERPRINT_CALL || ref->kind == FINGERPRINT_JUMP)
-		return ref->value == callee;
+		return ref->value == callee || has_tail_call(prints, ref->value);
 	return ref->kind == FINGERPRINT_INDIRECT ||
 	       (ref->kind == FINGERPRINT_IMPORT && callee == FUNCTION_MATCH_NONE);
 }
@@ -85,7 +97,7 @@ static void go_on(const struct carrying_samples *carrying, const struct way *way
 	for (uint32_t i = 0; i < print->nr_refs; i++) {
 		const struct fingerprint_ref *ref = &object->old.refs[print->first_ref + i];
 
-		if (may_lead_to(ref, callee))
+		if (may_lead_to(&object->old, ref, callee))
 			add_options(way, call_chain_bytes(ref),
 				    call_chain_new_bytes(object, caller->old, i), ret);
 	}

@@ -56,11 +56,12 @@ int match_sides_init(struct match_sides *sides, const struct fingerprints *old,
 			return -ENOMEM;
 		memset(side->match, 0xff, side->prints->nr * sizeof(*side->match));
 	}
-	return 0;
+	return array_new(sides->is_by_order, old->nr);
 }
 
 void match_sides_deinit(struct match_sides *sides)
 {
+	free(sides->is_by_order);
 	for (int i = 0; i < 2; i++) {
 		free(sides->of[i].first_caller);
 		free(sides->of[i].callers);

@@ -24,6 +24,7 @@ struct match_side {
 
 struct match_sides {
 	struct match_side of[2]; /* old, new */
+	bool *is_by_order; /* by old function: nothing but its place in the file decided */
 	uint32_t nr; /* of pairs */
 };
 
