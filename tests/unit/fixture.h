@@ -269,6 +269,7 @@ static inline void fixture_timings(struct fixture *fixture, struct samples *samp
 		timing->nr_hits = fixture_number(fixture, 3);
 		timing->hits = fixture_hits(fixture, timing->nr_hits, false);
 		timing->nr_contexts_hit = fixture_number(fixture, 10000);
+		timing->is_carried = fixture_number(fixture, 2);
 		fixture_parts(fixture, &timing->times[0]);
 		fixture_parts(fixture, &timing->times[1]);
 	}

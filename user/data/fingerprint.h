@@ -16,7 +16,7 @@ enum {
 	FINGERPRINT_NO_FRAME = UINT32_MAX,
 	FINGERPRINT_MAX_FUNCTIONS = 1 << 22,
 	FINGERPRINT_MAX_REFS = 1 << 25,
-	/* Packed; mariadbd has 3 MiB. */
+	/* Packed; of a program of 25 MiB they are 3. */
 	FINGERPRINT_MAX_BYTES = 1 << 26,
 };
 
