@@ -70,8 +70,8 @@ HOW_VM = f"""
 ## Guarded by a carried profile
 
 The server of Debian 12 is trained on for a minute, under four connections that pause 4 ms between
-requests, where an instruction takes 1 ns (`scripts/vm --icount`), and guarded by that. The profile is carried to the build of the security update, which is
-guarded by it.
+requests, where an instruction takes 1 ns (`scripts/vm --icount`), and guarded by that. The profile is
+carried to the build of the security update, which is guarded by it.
 
 * **labels**: pairs of the client's labels of requests, of those that the old build's types put
   together or keep apart, how many the carried types put likewise.
@@ -195,7 +195,8 @@ def functions(names, kernel):
             good &= sure >= SURE or (old, new) not in UPDATES
             rows.append((name, f"{version(name, old)} to {version(name, new)}", f"{row.functions:,}",
                          share(row.pairs, row.functions), f"{row.named:,}",
-                         share(row.found, row.named), f"{row.wrong}", share(row.judged - row.wrong, row.judged),
+                         share(row.found, row.named), f"{row.wrong}",
+                         share(row.judged - row.wrong, row.judged),
                          f"{row.bytes / 1024:.0f} KiB", f"{row.seconds:.2f} s"))
             if (old, new) in UPDATES:
                 differ += [(name, *pair) for pair in row.differ]
@@ -260,7 +261,8 @@ def main():
             measured.table(["server", "used", "functions", "pairs", "named", "found", "wrong"], used)
     if differ:
         text += "\nPairs of the updates that count as wrong:\n\n" + \
-            measured.table(["server", "old", "new"], [tuple(f"`{one}`" if i else one for i, one in enumerate(row)) for row in differ])
+            measured.table(["server", "old", "new"],
+                           [(name, f"`{old}`", f"`{new}`") for name, old, new in differ])
     founds = [one for one in measured.founds(IN_VM, arguments.kernel, FILE) if "new" in one]
     judged = [judge(found) for found in founds]
     if judged:
