@@ -34,6 +34,7 @@
 #include "report/stack.h"
 #include "request/connection.h"
 #include "request/late-report.h"
+#include "target/arguments.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/target-lock.h"
@@ -41,16 +42,36 @@
 
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
 static u32 nr_targets;
 
+enum {
+	MAX_CANDIDATES = 4096,
+	MAX_WALKS = 20,
+};
+
+/* A running process, and its arguments where they decide. */
+struct candidate {
+	struct task_struct *thread;
+	struct mm_struct *mm;
+};
+
+/* Returns true if a thread's process is the target's, except for arguments; its task_lock is held. */
+static bool is_meant(const struct pguard_target *target, struct task_struct *thread)
+{
+	return !target->inode || (pguard_process_mm_executes(thread->mm, target->inode) &&
+				  pguard_scope_has(&target->scope, thread));
+}
+
 /*
- * Add a process that runs.  Asks a thread that still has its memory (the
- * leader may be gone while others live).  Caller holds RCU.
+ * Add a process that runs, if it has this memory; NULL: any.  Asks a thread that still has its
+ * memory (the leader may be gone while others live).  Caller holds RCU.
  */
-static int add_process(struct pguard_target *target, struct task_struct *process)
+static int add_process(struct pguard_target *target, struct task_struct *process,
+		       const struct mm_struct *mm)
 {
 	struct task_struct *thread;
 	int ret = -ESRCH;
@@ -60,9 +81,7 @@ static int add_process(struct pguard_target *target, struct task_struct *process
 
 		task_lock(thread);
 		asked = thread->mm;
-		if (asked && (!target->inode ||
-			      (pguard_process_mm_executes(thread->mm, target->inode) &&
-			       pguard_scope_has(&target->scope, thread))))
+		if (asked && (!mm || thread->mm == mm) && is_meant(target, thread))
 			ret = pguard_process_add(target, thread);
 		task_unlock(thread);
 		if (asked)
@@ -88,8 +107,97 @@ static void add_running(struct pguard_target *target)
 
 	rcu_read_lock();
 	for_each_process(process)
-		add_process(target, process);
+		add_process(target, process, NULL);
 	rcu_read_unlock();
+}
+
+/* Take hold of a thread of a process that the target may have.  Caller holds RCU. */
+static bool candidate_get(const struct pguard_target *target, struct task_struct *process,
+			  struct candidate *ret)
+{
+	struct task_struct *thread;
+	bool is_asked = false, is_taken = false;
+
+	for_each_thread(process, thread) {
+		task_lock(thread);
+		is_asked = thread->mm;
+		is_taken = is_asked && is_meant(target, thread);
+		if (is_taken) {
+			*ret = (struct candidate){ thread, thread->mm };
+			get_task_struct(thread);
+			mmget(thread->mm);
+		}
+		task_unlock(thread);
+		if (is_asked)
+			break;
+	}
+	return is_taken;
+}
+
+/* Those that no target has; returns how many, of which the first @max are in @ret. */
+static u32 candidates_get(const struct pguard_target *target, struct candidate *ret, u32 max)
+{
+	struct task_struct *process;
+	struct pguard_image *image;
+	u32 nr = 0;
+
+	rcu_read_lock();
+	for_each_process(process) {
+		image = pguard_process_image_get(process->tgid);
+		pguard_image_put(image);
+		if (!image && nr < max && candidate_get(target, process, &ret[nr]))
+			nr++;
+	}
+	rcu_read_unlock();
+	return nr;
+}
+
+/* Returns true if it was added.  In an exec since then, it has other memory. */
+static bool candidate_judge(struct pguard_target *target, const struct candidate *candidate)
+{
+	struct pguard_arguments arguments;
+	int ret = pguard_arguments_read(&arguments, candidate->thread, candidate->mm);
+
+	if (ret) {
+		atomic64_inc(&target->untracked);
+	} else if (pguard_scope_has_arguments(&target->scope, &arguments)) {
+		rcu_read_lock();
+		ret = add_process(target, candidate->thread->group_leader, candidate->mm);
+		rcu_read_unlock();
+	} else {
+		ret = -ENOENT;
+	}
+	pguard_arguments_free(&arguments);
+	mmput(candidate->mm);
+	put_task_struct(candidate->thread);
+	return !ret;
+}
+
+/*
+ * Add the processes that run already and have the right arguments, which cannot be read in the
+ * walk.  Children that one has forked before it was added are found by the next walk; so the
+ * last one adds none.
+ */
+static int add_running_by_arguments(struct pguard_target *target)
+{
+	struct candidate *candidates = kvcalloc(MAX_CANDIDATES, sizeof(*candidates), GFP_KERNEL);
+	bool is_any = true;
+	u32 i, nr, turn;
+
+	if (!candidates)
+		return -ENOMEM;
+	for (turn = 0; is_any && turn < MAX_WALKS; turn++) {
+		is_any = false;
+		atomic64_set(&target->untracked, 0);
+		nr = candidates_get(target, candidates, MAX_CANDIDATES);
+		for (i = 0; i < nr; i++)
+			is_any |= candidate_judge(target, &candidates[i]);
+		/* There may be more of them. */
+		if (nr == MAX_CANDIDATES)
+			atomic64_inc(&target->untracked);
+	}
+	kvfree(candidates);
+	return 0;
 }
 
 static int add_pid(struct pguard_target *target, struct netlink_ext_ack *extack)
@@ -100,7 +208,7 @@ static int add_pid(struct pguard_target *target, struct netlink_ext_ack *extack)
 	rcu_read_lock();
 	process = pid_task(find_pid_ns(target->pid, &init_pid_ns), PIDTYPE_TGID);
 	if (process)
-		ret = add_process(target, process);
+		ret = add_process(target, process, NULL);
 	rcu_read_unlock();
 	if (ret == -ESRCH)
 		NL_SET_ERR_MSG(extack, "no process with this id, or it is exiting");
@@ -249,14 +357,15 @@ static bool is_in_the_way(const struct pguard_target *target, const struct pguar
 	return target->pid && pid_executes(target->pid, inode);
 }
 
-/* The target in the place that @spec wants, if that goes anyway. */
+/* The target in the place that @spec wants, if that goes anyway, or nobody can be in it. */
 static struct pguard_target *target_going(const struct pguard_target_spec *spec)
 {
 	struct pguard_target *target;
 
 	lockdep_assert_held(&pguard_control);
 	list_for_each_entry(target, &pguard_targets, list)
-		if ((target->going || READ_ONCE(target->orphan)) && is_in_the_way(target, spec))
+		if ((target->going || READ_ONCE(target->orphan) ||
+		     pguard_scope_is_over(&target->scope)) && is_in_the_way(target, spec))
 			return target;
 	return NULL;
 }
@@ -299,7 +408,7 @@ static int spec_check(const struct pguard_target_spec *spec, struct netlink_ext_
 		return pguard_refuse(extack, -ENOSPC, "too many targets");
 	if (!spec->exe && !pguard_scope_is_any(&spec->scope))
 		return pguard_refuse(extack, -EINVAL,
-				     "a cgroup or a user goes with an executable");
+				     "a scope goes with an executable");
 	if (!spec->exe)
 		return 0;
 	if (!S_ISREG(file_inode(spec->exe)->i_mode))
@@ -371,13 +480,14 @@ int pguard_target_new(const struct pguard_target_spec *spec, struct pguard_targe
 	error = target_start(target, extack);
 	if (error)
 		goto err_remove;
-	if (target->inode) {
-		add_running(target);
-	} else {
+	if (!target->inode)
 		error = add_pid(target, extack);
-		if (error)
-			goto err_remove;
-	}
+	else if (target->scope.text)
+		error = add_running_by_arguments(target);
+	else
+		add_running(target);
+	if (error)
+		goto err_remove;
 	*ret = target;
 	pguard_arrivals_expect(target);
 	pguard_watchdog_start();

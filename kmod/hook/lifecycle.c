@@ -10,6 +10,7 @@
 
 #include "probe/probe-set.h"
 #include "target/image.h"
+#include "target/newcomer.h"
 #include "target/process.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -49,9 +50,10 @@ static struct pguard_target *exec_target(const struct linux_binprm *bprm, struct
 {
 	struct pguard_image *old = pguard_process_image_get(task->tgid);
 	struct pguard_target *target = NULL;
+	bool is_newcomer = bprm->file && pguard_newcomer_expect(bprm->file, task);
 
 	spin_lock(&pguard_images_lock);
-	if (bprm->file)
+	if (bprm->file && !is_newcomer)
 		target = pguard_target_match(bprm->file, task);
 	/* A process that was named itself stays, whatever it executes. */
 	if (!target && old && !old->target->inode && !old->target->dying)

@@ -71,35 +71,72 @@ struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd)
 					  "not an open file of the sender"));
 }
 
+static int scope_cgroup(struct genl_info *info, const struct nlattr *attr,
+			struct pguard_scope *scope)
+{
+	struct cgroup *cgroup;
+
+	if (!attr)
+		return 0;
+	cgroup = cgroup_get_from_id(nla_get_u64(attr));
+	if (IS_ERR(cgroup))
+		return pguard_refuse_attr(info->extack, attr, PTR_ERR(cgroup),
+					  "no cgroup (version 2) has this id");
+	return pguard_scope_set_cgroup(scope, cgroup);
+}
+
+static int scope_uid(struct genl_info *info, const struct nlattr *attr,
+		     struct pguard_scope *scope)
+{
+	if (!attr)
+		return 0;
+	scope->uid = make_kuid(&init_user_ns, nla_get_u32(attr));
+	if (uid_valid(scope->uid))
+		return 0;
+	return pguard_refuse_attr(info->extack, attr, -EINVAL, "not a user id");
+}
+
+static int scope_pids(struct genl_info *info, const struct nlattr *attr,
+		      struct pguard_scope *scope)
+{
+	u32 nr = attr ? nla_len(attr) / sizeof(u32) : 0;
+	int ret;
+
+	if (!attr)
+		return 0;
+	if (!nr || nr > PGUARD_MAX_SCOPE_PIDS)
+		return pguard_refuse_attr(info->extack, attr, -EINVAL, "from 1 to 64 processes");
+	ret = pguard_scope_set_pids(scope, nla_data(attr), nr);
+	if (ret == -ESRCH)
+		return pguard_refuse_attr(info->extack, attr, ret, "no process with this id");
+	return ret;
+}
+
+static int scope_text(struct genl_info *info, const struct nlattr *attr,
+		      struct pguard_scope *scope)
+{
+	if (!attr)
+		return 0;
+	if (!*(const char *)nla_data(attr))
+		return pguard_refuse_attr(info->extack, attr, -EINVAL, "every process has that");
+	return pguard_scope_set_text(scope, nla_data(attr));
+}
+
 /**
  * pguard_nl_scope() - the scope of a request
  * @info: the request
- * @cgroup_id: a cgroup of the unified hierarchy, or NULL for any
- * @uid: a user, in the initial user namespace, or NULL for any
- * @ret: the scope, with a reference for the caller, also after an error
+ * @attrs: its limits
+ * @ret: the scope, with references for the caller, also after an error
  *
  * Context: may sleep.
  * Return: 0 or an error.
  */
-int pguard_nl_scope(struct genl_info *info, const struct nlattr *cgroup_id,
-		    const struct nlattr *uid, struct pguard_scope *ret)
+int pguard_nl_scope(struct genl_info *info, const struct pguard_nl_scope_attrs *attrs,
+		    struct pguard_scope *ret)
 {
-	struct cgroup *cgroup;
-
 	*ret = (struct pguard_scope){ .uid = INVALID_UID };
-	if (uid) {
-		ret->uid = make_kuid(&init_user_ns, nla_get_u32(uid));
-		if (!uid_valid(ret->uid))
-			return pguard_refuse_attr(info->extack, uid, -EINVAL, "not a user id");
-	}
-	if (!cgroup_id)
-		return 0;
-	cgroup = cgroup_get_from_id(nla_get_u64(cgroup_id));
-	if (IS_ERR(cgroup))
-		return pguard_refuse_attr(info->extack, cgroup_id, PTR_ERR(cgroup),
-					  "no cgroup (version 2) has this id");
-	ret->cgroup = cgroup;
-	return 0;
+	return scope_uid(info, attrs->uid, ret) ?: scope_cgroup(info, attrs->cgroup_id, ret) ?:
+	       scope_pids(info, attrs->pids, ret) ?: scope_text(info, attrs->text, ret);
 }
 
 /*

@@ -17,6 +17,22 @@ extern struct genl_family pguard_nl_family;
 
 /* Helpers of the handlers in *-ops.c. */
 
+/* Of a scope; NULL: not limited by that. */
+struct pguard_nl_scope_attrs {
+	const struct nlattr *cgroup_id;
+	const struct nlattr *uid;	/* in the initial user namespace */
+	const struct nlattr *pids;
+	const struct nlattr *text;
+};
+
+/* Those of a request by their set, TARGET or PROFILE. */
+#define PGUARD_NL_SCOPE_ATTRS(attrs_, set_) {				\
+	.cgroup_id = (attrs_)[PERFGUARD_A_##set_##_CGROUP_ID],		\
+	.uid = (attrs_)[PERFGUARD_A_##set_##_UID],			\
+	.pids = (attrs_)[PERFGUARD_A_##set_##_SCOPE_PIDS],		\
+	.text = (attrs_)[PERFGUARD_A_##set_##_SCOPE_ARGS],		\
+}
+
 /* The last of cb->args is not the dump's own: see pguard_nl_dump_lock(). */
 enum { PGUARD_NL_ARG_IS_NEXT = 5 };
 
@@ -52,8 +68,8 @@ int pguard_nl_put_slow_request(struct sk_buff *skb, int attr,
 int pguard_nl_control_lock(void);
 int pguard_nl_dump_lock(struct sk_buff *skb, struct netlink_callback *cb);
 struct file *pguard_nl_file(struct genl_info *info, const struct nlattr *fd);
-int pguard_nl_scope(struct genl_info *info, const struct nlattr *cgroup_id,
-		    const struct nlattr *uid, struct pguard_scope *ret);
+int pguard_nl_scope(struct genl_info *info, const struct pguard_nl_scope_attrs *attrs,
+		    struct pguard_scope *ret);
 int pguard_nl_reply_new(struct pguard_request *request, size_t size);
 void *pguard_nl_dump_put(struct sk_buff *skb, struct netlink_callback *cb, u8 cmd);
 int pguard_nl_dump_end(struct sk_buff *skb, void *header, int error);

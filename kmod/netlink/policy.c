@@ -21,13 +21,15 @@ static const struct nla_policy pguard_wait_point_nl_policy[PERFGUARD_A_WAIT_POIN
 	[PERFGUARD_A_WAIT_POINT_DISTANCE] = { .type = NLA_U32, },
 };
 
-static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_CGROUP_ID + 1] = {
+static const struct nla_policy pguard_target_new_nl_policy[PERFGUARD_A_TARGET_SCOPE_ARGS + 1] = {
 	[PERFGUARD_A_TARGET_EXE_FD] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_PID] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x7f),
 	[PERFGUARD_A_TARGET_THRESHOLD_NS] = { .type = NLA_U64, },
 	[PERFGUARD_A_TARGET_UID] = { .type = NLA_U32, },
 	[PERFGUARD_A_TARGET_CGROUP_ID] = { .type = NLA_U64, },
+	[PERFGUARD_A_TARGET_SCOPE_PIDS] = { .type = NLA_BINARY, .len = 256, },
+	[PERFGUARD_A_TARGET_SCOPE_ARGS] = { .type = NLA_NUL_STRING, .len = 255, },
 };
 
 static const struct nla_policy pguard_target_set_nl_policy[PERFGUARD_A_TARGET_REQUEST_LIMIT_NS + 1] = {
@@ -86,7 +88,7 @@ static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_WEIGHTS] = { .type = NLA_BINARY, .len = 64000, },
 };
 
-static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_CGROUP_ID + 1] = {
+static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_SCOPE_ARGS + 1] = {
 	[PERFGUARD_A_PROFILE_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_TARGET_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_BUDGET_PPM] = NLA_POLICY_FULL_RANGE(NLA_U32, &pguard_1_to_1000000),
@@ -98,6 +100,8 @@ static const struct nla_policy pguard_profile_arm_nl_policy[PERFGUARD_A_PROFILE_
 	[PERFGUARD_A_PROFILE_ASSUMED_COSTS] = NLA_POLICY_MASK(NLA_U32, 0x1f),
 	[PERFGUARD_A_PROFILE_UID] = { .type = NLA_U32, },
 	[PERFGUARD_A_PROFILE_CGROUP_ID] = { .type = NLA_U64, },
+	[PERFGUARD_A_PROFILE_SCOPE_PIDS] = { .type = NLA_BINARY, .len = 256, },
+	[PERFGUARD_A_PROFILE_SCOPE_ARGS] = { .type = NLA_NUL_STRING, .len = 255, },
 };
 
 static const struct nla_policy pguard_guard_get_nl_policy[PERFGUARD_A_GUARD_PROFILE_ID + 1] = {

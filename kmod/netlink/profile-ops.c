@@ -181,12 +181,12 @@ static int profile_arm(struct pguard_request *request)
 		.owner = request->owner,
 		.is_cancelled = request->is_cancelled,
 	};
+	const struct pguard_nl_scope_attrs scope = PGUARD_NL_SCOPE_ATTRS(info->attrs, PROFILE);
 	struct pguard_profile *profile;
 	const char *name = NULL;
 	u32 target_id, processes;
 	int ret = get_budget(info, &spec.budget_ppm, &spec.model) ?:
-		  pguard_nl_scope(info, info->attrs[PERFGUARD_A_PROFILE_CGROUP_ID],
-				  info->attrs[PERFGUARD_A_PROFILE_UID], &spec.scope) ?:
+		  pguard_nl_scope(info, &scope, &spec.scope) ?:
 		  pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
 	if (ret)
@@ -215,6 +215,7 @@ out:
 
 int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 {
+	const struct pguard_nl_scope_attrs scope = PGUARD_NL_SCOPE_ATTRS(info->attrs, PROFILE);
 	struct nlattr *target = info->attrs[PERFGUARD_A_PROFILE_TARGET_ID];
 	int ret = PGUARD_NL_REQUIRE(info, PERFGUARD_A_PROFILE_ID, "which profile?");
 
@@ -222,8 +223,7 @@ int pguard_nl_profile_arm_doit(struct sk_buff *skb, struct genl_info *info)
 		return ret;
 	if (target && !nla_get_u32(target))
 		return pguard_refuse_attr(info->extack, target, -EINVAL, "no target has id 0");
-	if (target && (info->attrs[PERFGUARD_A_PROFILE_CGROUP_ID] ||
-		       info->attrs[PERFGUARD_A_PROFILE_UID]))
+	if (target && (scope.cgroup_id || scope.uid || scope.pids || scope.text))
 		return pguard_refuse_attr(info->extack, target, -EINVAL,
 					  "a target has its scope already");
 	return pguard_request_queue(skb, info, NULL, profile_arm);

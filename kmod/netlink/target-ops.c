@@ -25,6 +25,7 @@
 static int target_new(struct pguard_request *request)
 {
 	struct nlattr **attrs = request->info.attrs;
+	const struct pguard_nl_scope_attrs scope = PGUARD_NL_SCOPE_ATTRS(attrs, TARGET);
 	struct pguard_target_spec spec = {
 		.owner = request->owner,
 		.exe = request->file,
@@ -34,8 +35,7 @@ static int target_new(struct pguard_request *request)
 		.calls = pguard_hook_all(PGUARD_HOOK_WAITS),
 	};
 	struct pguard_target *target;
-	int ret = pguard_nl_scope(&request->info, attrs[PERFGUARD_A_TARGET_CGROUP_ID],
-				  attrs[PERFGUARD_A_TARGET_UID], &spec.scope) ?:
+	int ret = pguard_nl_scope(&request->info, &scope, &spec.scope) ?:
 		  pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 
 	if (!ret) {
@@ -184,26 +184,27 @@ static int fill_target_exe(struct sk_buff *skb, struct pguard_target *target)
 	return ret ? -EMSGSIZE : 0;
 }
 
+static int fill_pids(struct sk_buff *skb, const struct pguard_scope_pids *pids)
+{
+	u32 i, nr[PGUARD_MAX_SCOPE_PIDS];
+
+	for (i = 0; i < pids->nr; i++)
+		nr[i] = pid_nr(pids->pid[i]);
+	return nla_put(skb, PERFGUARD_A_TARGET_SCOPE_PIDS, pids->nr * sizeof(u32), nr);
+}
+
 static int fill_scope(struct sk_buff *skb, const struct pguard_scope *scope)
 {
-	char *buf;
-	int ret;
-
 	if (uid_valid(scope->uid) &&
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_UID, from_kuid(&init_user_ns, scope->uid)))
 		return -EMSGSIZE;
+	if ((scope->pids && fill_pids(skb, scope->pids)) ||
+	    (scope->text && nla_put_string(skb, PERFGUARD_A_TARGET_SCOPE_ARGS, scope->text->text)))
+		return -EMSGSIZE;
 	if (!scope->cgroup)
 		return 0;
-	if (pguard_nl_put64(skb, PERFGUARD_A_TARGET_CGROUP_ID, cgroup_id(scope->cgroup)))
-		return -EMSGSIZE;
-	buf = kmalloc(PATH_MAX, GFP_KERNEL | __GFP_NOWARN);
-	if (!buf)
-		return -ENOMEM;
-	/* A path that is too long is cut. */
-	cgroup_path(scope->cgroup, buf, PATH_MAX);
-	ret = nla_put_string(skb, PERFGUARD_A_TARGET_CGROUP, buf);
-	kfree(buf);
-	return ret;
+	return pguard_nl_put64(skb, PERFGUARD_A_TARGET_CGROUP_ID, cgroup_id(scope->cgroup)) ||
+	       nla_put_string(skb, PERFGUARD_A_TARGET_CGROUP, scope->path->text) ? -EMSGSIZE : 0;
 }
 
 static int fill_requests(struct sk_buff *skb, const struct pguard_target *target)

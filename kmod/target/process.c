@@ -4,6 +4,7 @@
 
 #include "lib/charge.h"
 #include "target/image.h"
+#include "target/newcomer.h"
 
 #include <linux/fs.h>
 #include <linux/hashtable.h>
@@ -305,8 +306,8 @@ bool pguard_process_mm_executes(struct mm_struct *mm, const struct inode *inode)
 
 /*
  * Has the target of a scope taken in, or will it, who owns some memory.  One that is not
- * known is being made: by an exec, when the scope decides, or by a fork, when it has what
- * its parent has; or it is not watched.
+ * known is being made: by an exec, when the scope decides, except for arguments, which are not
+ * there yet; or by a fork, when it has what its parent has; or it is not watched.
  */
 static bool scope_takes(const struct pguard_target *target, struct mm_struct *mm)
 {
@@ -321,7 +322,7 @@ static bool scope_takes(const struct pguard_target *target, struct mm_struct *mm
 		ret = process->image->target == target;
 	else if (owner && READ_ONCE(owner->__state) & TASK_NEW)
 		ret = true;
-	else if (owner && owner->in_execve)
+	else if (owner && (owner->in_execve || pguard_newcomer_is(owner->tgid)))
 		ret = pguard_scope_has(&target->scope, owner);
 	rcu_read_unlock();
 	return ret;

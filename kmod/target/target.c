@@ -62,7 +62,8 @@ void pguard_target_put(struct pguard_target *target)
  * @exe: the file
  * @task: of the process
  *
- * By inode of the lowest layer: all containers over one overlay share it.
+ * By inode of the lowest layer: all containers over one overlay share it.  Not where its
+ * arguments decide, see newcomer.c.
  *
  * Context: atomic; pguard_images_lock held.
  */
@@ -74,7 +75,7 @@ struct pguard_target *pguard_target_match(const struct file *exe, struct task_st
 	lockdep_assert_held(&pguard_images_lock);
 	list_for_each_entry(target, &pguard_targets, list)
 		if (target->inode && target->inode == inode && !target->dying &&
-		    pguard_scope_has(&target->scope, task))
+		    !target->scope.text && pguard_scope_has(&target->scope, task))
 			return target;
 	return NULL;
 }

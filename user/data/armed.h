@@ -25,12 +25,23 @@ struct armed_prices {
 	uint32_t assumed; /* enum perfguard_unit_cost: those that could not be measured */
 };
 
-/* Whose processes of the program are guarded. */
+enum {
+	ARMED_SCOPE_MAX_PIDS = 64, /* as the module takes */
+	ARMED_SCOPE_MAX_ARGS = 255,
+};
+
+/* Whose processes of the program are watched. */
 struct armed_scope {
-	const char *cgroup; /* as the operator names it; NULL: any */
+	const char *cgroup; /* as the operator names it; NULL: any; like the next two */
+	const char *unit;
+	const char *container;
+	char *cgroup_path; /* of whichever it was */
 	uint64_t cgroup_id; /* 0: any */
 	bool has_uid; /* only those of this real user */
 	uint32_t uid;
+	const char *args; /* only those with this in their command line; NULL: any */
+	uint32_t nr_pids; /* only these; 0: any */
+	uint32_t pids[ARMED_SCOPE_MAX_PIDS];
 };
 
 /* What guarding took, and of how much CPU time; ns. */

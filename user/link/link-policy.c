@@ -46,6 +46,7 @@ const struct decode_field link_target_fields[] = {
 	U64(TARGET_LATE_REQUESTS, target, late_requests),
 	U64(TARGET_SUPPRESSED_REQUESTS, target, suppressed_requests),
 	U64(TARGET_STARVED_REQUESTS, target, starved_requests),
+	STRING(TARGET_SCOPE_ARGS, target, scope_args),
 	{ 0 }
 };
 

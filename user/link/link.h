@@ -46,6 +46,9 @@ struct target {
 	bool has_uid; /* only processes of @uid */
 	uint32_t uid;
 	char *cgroup; /* only processes in it; NULL: any */
+	char *scope_args; /* only processes with this in their arguments; NULL: any */
+	uint32_t nr_scope_pids; /* only these processes; 0: any */
+	uint32_t scope_pids[ARMED_SCOPE_MAX_PIDS];
 };
 
 /* A threshold for who wants to have no unit late. */

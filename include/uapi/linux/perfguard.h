@@ -772,7 +772,8 @@ enum {
 	 * Watch only processes in this cgroup (version 2) or below it, as they
 	 * are when they execute the file, when they are forked, or when the
 	 * target is made. One that is moved later stays as it was. The id is
-	 * the inode number of the cgroup's directory.
+	 * the inode number of the cgroup's directory. Once that cgroup has
+	 * been removed, the one that is made at its path is meant.
 	 */
 	PERFGUARD_A_TARGET_CGROUP_ID,
 	/* Path of that cgroup in its hierarchy. */
@@ -801,6 +802,19 @@ enum {
 	 * they waited for a CPU were their own.
 	 */
 	PERFGUARD_A_TARGET_STARVED_REQUESTS,
+	/*
+	 * Of those that execute the file watch only these processes, up to 64
+	 * ids of 32 bits in the initial pid namespace; not what they fork. An
+	 * id that is used again is another process.
+	 */
+	PERFGUARD_A_TARGET_SCOPE_PIDS,
+	/*
+	 * Watch only processes with this in the first 64 KiB of their
+	 * arguments, which are joined by a space each, as they are when they
+	 * execute the file or when the target is made. What they fork is
+	 * watched as well.
+	 */
+	PERFGUARD_A_TARGET_SCOPE_ARGS,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)
@@ -1225,6 +1239,12 @@ enum {
 	PERFGUARD_A_PROFILE_UID,
 	/* Guard only processes in this cgroup, as of a target. */
 	PERFGUARD_A_PROFILE_CGROUP_ID,
+	/* Guard only these processes, as of a target. */
+	PERFGUARD_A_PROFILE_SCOPE_PIDS,
+	/*
+	 * Guard only processes with this in their arguments, as of a target.
+	 */
+	PERFGUARD_A_PROFILE_SCOPE_ARGS,
 
 	__PERFGUARD_A_PROFILE_MAX,
 	PERFGUARD_A_PROFILE_MAX = (__PERFGUARD_A_PROFILE_MAX - 1)
@@ -1508,13 +1528,13 @@ enum {
 	 * Check a loaded profile and guard its executable with it; on an error
 	 * nothing is changed. Where the executable is guarded already, the new
 	 * profile replaces the old one without a gap. Ends with target-del.
-	 * With a uid, a cgroup-id or both only processes in that scope are
-	 * guarded; other scopes of the executable may have other profiles. One
-	 * that is in several scopes belongs to the oldest target. With a
-	 * target-id that target is guarded instead, whatever it watches. It
-	 * must have been created by the same socket and not be guarded yet.
-	 * Ends with the target, or with profile-del. profile-get returns the
-	 * budget, the cost model and the time spent.
+	 * With a uid, a cgroup-id, scope-pids or scope-args only processes in
+	 * that scope are guarded; other scopes of the executable may have
+	 * other profiles. One that is in several scopes belongs to the oldest
+	 * target. With a target-id that target is guarded instead, whatever it
+	 * watches. It must have been created by the same socket and not be
+	 * guarded yet. Ends with the target, or with profile-del. profile-get
+	 * returns the budget, the cost model and the time spent.
 	 */
 	PERFGUARD_CMD_PROFILE_ARM,
 	/* The profiles that are armed or being loaded. */

@@ -19,7 +19,7 @@ def is_guarded(family, program):
     """Whether its late unit is reported; the other ways to see it must say the same."""
     since = family.stats()["next_alert"]
     program.run(LATE)
-    is_reported = wait_until(lambda: alerts_of(family, program, since), 3)
+    is_reported = wait_until(lambda: alerts_of(family, program, since), 1)
     signs = {bool(is_reported), program.pid in watched(family), has_breakpoint(program)}
     if len(signs) != 1:
         note(f"reported {is_reported}, watched {program.pid in watched(family)}, "
@@ -94,6 +94,101 @@ def both(family, profile):
         judge(family, programs, [True, False, False], "armed for a user in a cgroup")
 
 
+def again(family, profile):
+    """A cgroup that is removed and made again, as systemd does when a unit is started again."""
+    service = OURS / "again.service"
+    service.mkdir()
+    first = start(cgroup=service)
+    with all_of(first):
+        _, target, _ = profile.arm(family, "service", cgroup=service)
+        judge(family, [first], [True], "a service's process")
+        first.end()
+        wait_until(lambda: remove(service))
+        service.mkdir()
+        later, beside = start(cgroup=service), start(cgroup=OURS)
+        judge(family, [later, beside], [True, False], "the service started again, and a process beside it")
+        answer = profile.arm(family, "again", cgroup=service)
+        ok(answer[1:] == (target, 1), "armed again for it: the same target")
+        later.end()
+        beside.end()
+    service.rmdir()
+
+
+def remove(cgroup):
+    try:
+        cgroup.rmdir()
+    except OSError:
+        return False
+    return True
+
+
+def processes(family, profile):
+    """Processes by their ids."""
+    one, two, other = start(), start(), start()
+    with all_of(one, two, other):
+        _, target, count = profile.arm(family, pids=[one.pid])
+        state = next(row for row in family.targets() if row["id"] == target)
+        ok(count == 1 and state["scope_pids"] == one.pid, "armed for a process: that alone")
+        judge(family, [one, two], [True, False], "of two processes")
+        since = family.stats()["next_alert"]
+        one.fork(LATE)
+        ok(watched(family) == {one.pid}, "a child that it forks is not guarded")
+        ok(not wait_until(lambda: family.alerts(since), 1), "and its late unit is not reported")
+        refused(profile, family, "all processes while one is guarded", "another scope")
+        _, _, count = profile.arm(family, "two", pids=[two.pid, other.pid])
+        ok(count == 2, "two others by a profile of their own")
+        for text, pids in (("no process", []), ("a process that is not there", [4194303])):
+            refused(profile, family, text, "process", pids=pids)
+    one, two = start(), start()
+    with all_of(two):
+        profile.arm(family, pids=[one.pid])
+        one.end()
+        ok(wait_until(lambda: profile.arm(family, "all")[2] == 1, 5),
+           "a target whose process has gone is in nobody's way")
+
+
+def arguments(family, profile):
+    """Processes by their command line, for which one file runs several programs."""
+    first, second, long = (start(args=(one,)) for one in ("--app=one", "--app=two", "x" * 30000 + "--app=one"))
+    with all_of(first, second, long):
+        _, target, count = profile.arm(family, args="--app=one")
+        state = next(row for row in family.targets() if row["id"] == target)
+        ok(count == 2 and state["scope_args"] == "--app=one" and not state["untracked"],
+           "armed for arguments: the processes that have them")
+        judge(family, [first, second, long], [True, False, True], "of three command lines")
+        with contextlib.ExitStack() as later:
+            programs = [start(args=one) for one in (("--app=one",), ("--app=two",), (), ("-v", "--app=one", "z"))]
+            for program in programs:
+                later.callback(program.end)
+            judge(family, programs, [True, False, False, True], "of four that start later")
+            since = family.stats()["next_alert"]
+            programs[0].fork(LATE)
+            ok(wait_until(lambda: family.alerts(since), 3), "a child that one forks is guarded")
+        _, other, count = profile.arm(family, "two", args="--app=two")
+        ok(other != target and count == 1, "another profile for other arguments")
+        _, _, count = profile.arm(family, "user", args="--app", uid=ALICE)
+        with contextlib.ExitStack() as later:
+            programs = [start(ALICE, args=("--app=three",)), start(BOB, args=("--app=three",))]
+            for program in programs:
+                later.callback(program.end)
+            judge(family, programs, [True, False], "with arguments and of a user")
+        refused(profile, family, "no text", "every process", args="")
+        racing(family, target)
+
+
+def racing(family, target):
+    """Processes that begin while profiles come and go: who runs is watched, or not, from the start."""
+    wrong = []
+    for _ in range(20):
+        programs = [start(args=(one,)) for one in ("--app=one", "--other")]
+        found = [(row["pid"], row["target_id"]) for row in family.table("PROCESS_GET", "PROCESS")]
+        if (programs[0].pid, target) not in found or programs[1].pid in dict(found):
+            wrong.append(found)
+        for program in programs:
+            program.end()
+    ok(not wrong, f"each of 20 is known before it does anything: {wrong[:1]}")
+
+
 def by_command():
     """pg-collect arm, and what status makes of it."""
     path, program = "/tmp/scope.pgp", Guarded()
@@ -127,6 +222,9 @@ def main():
     users(family, profile)
     cgroups(family, profile)
     both(family, profile)
+    again(family, profile)
+    processes(family, profile)
+    arguments(family, profile)
     if IS_SLOW:
         skip("pg-collect arm", "with all of the kernel's checks on it takes too long to train")
     else:

@@ -145,7 +145,7 @@ class Family:
             row = {}
             for kind, payload in answer:
                 name = names.get(kind, str(kind))
-                if name in ("name", "path", "comm", "cgroup"):
+                if name in ("name", "path", "comm", "cgroup", "scope_args"):
                     row[name] = payload.rstrip(b"\0").decode(errors="replace")
                 elif len(payload) in (0, 4, 8) and name not in ("stack", "met"):
                     row[name] = number(payload) if payload else True

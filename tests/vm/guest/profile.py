@@ -100,19 +100,30 @@ class Profile:
                           attribute(NUMBER["A_PROFILE_" + kind], b"".join(rows[i:i + 1000])))
         return profile
 
-    def arm(self, family, name="test", target=None, uid=None, cgroup=None):
-        """(profile id, target id, processes); in a scope: a user, the directory of a cgroup"""
+    def arm(self, family, name="test", target=None, **scope):
+        """(profile id, target id, processes); in a scope as scoped() has it"""
         profile = self.load(family, name)
         wanted = [u32(NUMBER["A_PROFILE_ID"], profile)]
         if target is not None:
             wanted.append(u32(NUMBER["A_PROFILE_TARGET_ID"], target))
-        if uid is not None:
-            wanted.append(u32(NUMBER["A_PROFILE_UID"], uid))
-        if cgroup:
-            wanted.append(u64(NUMBER["A_PROFILE_CGROUP_ID"], os.stat(cgroup).st_ino))
+        wanted += scoped("PROFILE", **scope)
         answer = family.do("PROFILE_ARM", *wanted)
         return (profile, number(answer[NUMBER["A_PROFILE_TARGET_ID"]]),
                 number(answer[NUMBER["A_PROFILE_PROCESSES"]]))
+
+
+def scoped(prefix, uid=None, cgroup=None, pids=None, args=None):
+    """The attributes of a scope: a user, the directory of a cgroup, ids, what arguments have."""
+    wanted = []
+    if uid is not None:
+        wanted.append(u32(NUMBER[f"A_{prefix}_UID"], uid))
+    if cgroup:
+        wanted.append(u64(NUMBER[f"A_{prefix}_CGROUP_ID"], os.stat(cgroup).st_ino))
+    if pids is not None:
+        wanted.append(attribute(NUMBER[f"A_{prefix}_SCOPE_PIDS"], struct.pack(f"{len(pids)}I", *pids)))
+    if args is not None:
+        wanted.append(attribute(NUMBER[f"A_{prefix}_SCOPE_ARGS"], args.encode() + b"\0"))
+    return wanted
 
 
 def armed(family):

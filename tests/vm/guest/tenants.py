@@ -24,13 +24,13 @@ def join(cgroup, pid):
     (cgroup / "cgroup.procs").write_text(str(pid), encoding="ascii")
 
 
-def start(uid=0, cgroup=CGROUPS):
+def start(uid=0, cgroup=CGROUPS, args=()):
     """The program, by a user in a cgroup from its exec on."""
     def enter():
         join(cgroup, os.getpid())
         os.setresuid(uid, uid, uid)
 
-    return Scripted(preexec_fn=enter)
+    return Scripted(*args, preexec_fn=enter)
 
 
 def make_profile():
