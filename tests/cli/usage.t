@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch top report export status disarm serve forward sync"
-plan $((14 + 4 * 17 + 54))
+plan $((14 + 4 * 17 + 64))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
@@ -54,9 +54,15 @@ for verb in $verbs; do
 	refused 2 "$verb: unknown option -Q" "$verb with an unknown letter" "$verb" -Q
 done
 
-refused 2 "give one of -p PID, -e EXE and -- CMD" "audit of nothing" audit
-refused 2 "give one of" "audit of two things" audit -p 1 -e true
-refused 2 "give one of" "audit of a file and a command" audit -e true -- true
+refused 2 "say which processes: -p PID, -e EXE, --unit NAME, --container ID or -- CMD" "audit of nothing" audit
+refused 2 "-- CMD goes with no other choice" "audit of a process and a command" audit -p 1 -- true
+refused 2 "-- CMD goes with no other choice" "audit of a file and a command" audit -e true -- true
+for verb in audit "train -o $scratch/x" "record -o $scratch/x" check "arm $scratch/x"; do
+	# shellcheck disable=SC2086
+	refused 2 "--uid: there is no user 'nosuch'" "${verb%% *} of a user that is not there" $verb --uid nosuch
+	# shellcheck disable=SC2086
+	refused 2 "--args wants from 1 to 255 bytes" "${verb%% *} by no argument" $verb --args ""
+done
 refused 2 "-p was given twice" "audit of two processes" audit -p 1 -p 2
 refused 2 "-e was given twice" "training on two programs" train -o x -e true -e false
 touch "$scratch/started"

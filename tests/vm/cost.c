@@ -168,7 +168,7 @@ static uint32_t arm(struct link *link, uint32_t flags, void (*call)(void))
 	uint64_t units = 0;
 	uint32_t id, nr;
 
-	if (link_target_new(link, -1, getpid(), flags | PERFGUARD_TARGET_FLAGS_DISCOVER,
+	if (link_target_new(link, -1, getpid(), NULL, flags | PERFGUARD_TARGET_FLAGS_DISCOVER,
 			    1000000000, &id, &nr))
 		errx(1, "target-new: %s", link_error(link));
 	repeat(call, 100);
@@ -213,7 +213,7 @@ static void measure_bystander(struct link *link)
 		pause();
 		_exit(0);
 	}
-	if (link_target_new(link, -1, child, 0, 0, &id, &nr))
+	if (link_target_new(link, -1, child, NULL, 0, 0, &id, &nr))
 		errx(1, "target-new: %s", link_error(link));
 	measure_all("bystander");
 	disarm(link, id);

@@ -69,7 +69,7 @@ static void watch(const char *kind, const char *what, uint32_t flags)
 		fd = open(what, O_RDONLY | O_CLOEXEC);
 	else
 		pid = (uint32_t)atoi(what);
-	ret = link_target_new(module, fd, pid, flags, 0, &id, &processes);
+	ret = link_target_new(module, fd, pid, NULL, flags, 0, &id, &processes);
 	if (fd >= 0)
 		close(fd);
 	if (ret)

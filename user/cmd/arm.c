@@ -6,9 +6,9 @@
 #include <stdio.h>
 
 #include "app/arm/arm-files.h"
-#include "app/arm/scope-options.h"
 #include "app/common/command.h"
 #include "app/common/options.h"
+#include "app/common/scope-options.h"
 #include "base/duration.h"
 
 static struct arm_files arm = { .prices.budget_ppm = ARM_DEFAULT_BUDGET_PPM };
@@ -23,7 +23,7 @@ static void init(void)
 	adapt.span_ns = 600 * NSEC_PER_SEC;
 }
 
-static int parse_pid(const struct option_use *use, void *to)
+static int parse_root(const struct option_use *use, void *to)
 {
 	uint32_t pid;
 	int ret = option_count(use, &pid);
@@ -49,9 +49,9 @@ static const char *const rules[] = { "weights", "paper", NULL };
 #define AT(member) offsetof(struct arm_files, member)
 
 static const struct option_spec options[] = {
-	{ 'p', NULL, "PID", parse_pid, 0,
-	  .help = "look for the program and its libraries where process PID, in a container perhaps, "
-	  "has them" },
+	{ 0, "root-of", "PID", parse_root, 0,
+	  .help = "look for the program and its libraries where process PID has them (default: a "
+	  "process that -p, --unit or --container means)" },
 	{ 0, "budget", "PCT", parse_budget, 0,
 	  .help = "what guarding may take of the program's CPU time (default: 2); guards are taken off "
 	  "for a time, the costliest first, so that it takes no more; none for no limit" },

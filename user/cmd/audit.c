@@ -5,6 +5,7 @@
 #include "app/common/command.h"
 #include "app/common/options.h"
 #include "app/common/program-traits.h"
+#include "app/common/scope-options.h"
 #include "app/report/page-file.h"
 #include "base/duration.h"
 
@@ -99,7 +100,7 @@ static int audit(int argc, char **argv)
 const struct verb cmd_audit = {
 	.name = "audit",
 	.summary = "measure the event loops of a program for a while",
-	.usage = "[OPTION...] -p PID\n[OPTION...] -e EXE\n[OPTION...] -- CMD [ARG...]",
+	.usage = "[OPTION...] -p PID\n[OPTION...] -e EXE\n[OPTION...] --unit NAME | --container ID | ...\n[OPTION...] -- CMD [ARG...]",
 	.about = "Find the event loops of a program and measure their units for a while: how many, "
 		 "how long they take, where their time goes, and the slowest with their stacks.  "
 		 "A unit is what a thread does from one wait of its event loop to the next.  "
@@ -108,6 +109,7 @@ const struct verb cmd_audit = {
 		"machine.",
 	.groups = {
 		{ selector_options, &session.selector },
+		{ scope_options, &session.selector.scope },
 		{ options, &session },
 		{ page_options, &page },
 		{ options_verbose },

@@ -9,6 +9,7 @@
 #include "app/common/check-report.h"
 #include "app/common/options.h"
 #include "app/common/program-traits.h"
+#include "app/common/scope-options.h"
 #include "base/duration.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
@@ -54,7 +55,7 @@ static int check_program(void)
 static int check(int argc, char **argv)
 {
 	const struct selector *selector = &session.selector;
-	bool has_program = selector->pid || selector->exe || optind < argc;
+	bool has_program = selector_is_given(selector) || optind < argc;
 	int ret = has_program ? selector_take_command(&session.selector, argc, argv) : 0;
 
 	if (ret)
@@ -72,7 +73,7 @@ static int check(int argc, char **argv)
 const struct verb cmd_check = {
 	.name = "check",
 	.summary = "find out whether this machine can run perfguard",
-	.usage = "[--json]\n[OPTION...] -p PID\n[OPTION...] -e EXE\n[OPTION...] -- CMD [ARG...]",
+	.usage = "[--json]\n[OPTION...] -p PID\n[OPTION...] -e EXE\n[OPTION...] --unit NAME | --container ID | ...\n[OPTION...] -- CMD [ARG...]",
 	.about = "Find out whether this machine can run perfguard: one line for each finding and "
 		 "what to do about it.  Changes nothing.\n"
 		 "With a program, first find out what can be expected of it by its file: functions and their "
@@ -82,6 +83,7 @@ const struct verb cmd_check = {
 	.exit = "0 it can (notes aside), 1 failed, 2 wrong usage, 3 it cannot.",
 	.groups = {
 		{ selector_options, &session.selector },
+		{ scope_options, &session.selector.scope },
 		{ options, &findings },
 		{ static_options, &is_static },
 		{ program_options, &session },

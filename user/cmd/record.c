@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include "app/common/command.h"
+#include "app/common/scope-options.h"
 #include "app/learn/training-run.h"
 #include "base/duration.h"
 
@@ -37,12 +38,14 @@ const struct verb cmd_record = {
 	.name = "record",
 	.summary = "record what training needs, to learn from it elsewhere",
 	.usage = "-o TRACE [OPTION...] -p PID\n-o TRACE [OPTION...] -e EXE\n"
+		 "-o TRACE [OPTION...] --unit NAME | --container ID | ...\n"
 		 "-o TRACE [OPTION...] -- CMD [ARG...]",
 	.about = "Record what training needs of a program, for pg-collect learn on another "
 		 "machine: first its call trees; and, with the profile that was learnt from them, "
 		 "how long its units take.",
 	.groups = {
 		{ selector_options, &run.recording.session.selector },
+		{ scope_options, &run.recording.session.selector.scope },
 		{ options, &run },
 		{ training_run_options, &run },
 		{ options_verbose },

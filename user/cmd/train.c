@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 
 #include "app/common/command.h"
+#include "app/common/scope-options.h"
 #include "app/learn/training-run.h"
 #include "base/duration.h"
 
@@ -41,6 +42,7 @@ const struct verb cmd_train = {
 	.name = "train",
 	.summary = "learn a program's units, and write a profile",
 	.usage = "-o FILE [OPTION...] -p PID\n-o FILE [OPTION...] -e EXE\n"
+		 "-o FILE [OPTION...] --unit NAME | --container ID | ...\n"
 		 "-o FILE [OPTION...] -- CMD [ARG...]",
 	.about = "Learn what a program does while it runs under its normal load: its event loops, "
 		 "the types of their units, few guards that identify the types, and how long each "
@@ -50,6 +52,7 @@ const struct verb cmd_train = {
 		"possible on this machine.",
 	.groups = {
 		{ selector_options, &run.recording.session.selector },
+		{ scope_options, &run.recording.session.selector.scope },
 		{ options, &run },
 		{ training_run_options, &run },
 		{ learning_options, &run.learning },

@@ -71,26 +71,16 @@ static void put_prices(struct link *link, const struct armed_prices *prices)
 	netlink_put_u32(link, PERFGUARD_A_PROFILE_ASSUMED_COSTS, prices->assumed);
 }
 
-static void put_scope(struct link *link, const struct armed_scope *scope)
-{
-	if (!scope)
-		return;
-	if (scope->has_uid)
-		netlink_put_u32(link, PERFGUARD_A_PROFILE_UID, scope->uid);
-	if (scope->cgroup_id)
-		netlink_put_u64(link, PERFGUARD_A_PROFILE_CGROUP_ID, scope->cgroup_id);
-}
-
 int link_profile_arm(struct link *link, uint32_t id, const struct armed_prices *prices,
 		     const struct armed_scope *scope, uint32_t *ret_target_id, uint32_t *ret_processes)
 {
 	struct armed_profile profile = { 0 };
 	int ret;
 
-	netlink_begin(link, PERFGUARD_CMD_PROFILE_ARM, 0, 0);
+	netlink_begin(link, PERFGUARD_CMD_PROFILE_ARM, 0, NETLINK_SCOPE_ROOM);
 	netlink_put_u32(link, PERFGUARD_A_PROFILE_ID, id);
 	put_prices(link, prices);
-	put_scope(link, scope);
+	NETLINK_PUT_SCOPE(link, PROFILE, scope);
 	ret = netlink_query(link, link_profile_fields, &profile);
 	free(profile.name);
 	if (ret)

@@ -6,22 +6,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-int link_target_new(struct link *link, int exe_fd, uint32_t pid,
+static void clear_target(void *element)
+{
+	struct target *target = element;
+
+	free(target->path);
+	free(target->cgroup);
+	free(target->scope_args);
+	target->path = NULL;
+	target->cgroup = NULL;
+	target->scope_args = NULL;
+}
+
+int link_target_new(struct link *link, int exe_fd, uint32_t pid, const struct armed_scope *scope,
 		    uint32_t flags, uint64_t threshold_ns, uint32_t *ret_id,
 		    uint32_t *ret_processes)
 {
 	struct target target = { 0 };
 	int ret;
 
-	netlink_begin(link, PERFGUARD_CMD_TARGET_NEW, 0, 0);
+	netlink_begin(link, PERFGUARD_CMD_TARGET_NEW, 0, NETLINK_SCOPE_ROOM);
 	if (exe_fd >= 0)
 		netlink_put_u32(link, PERFGUARD_A_TARGET_EXE_FD, (uint32_t)exe_fd);
 	else
 		netlink_put_u32(link, PERFGUARD_A_TARGET_PID, pid);
 	netlink_put_u32(link, PERFGUARD_A_TARGET_FLAGS, flags);
 	netlink_put_u64(link, PERFGUARD_A_TARGET_THRESHOLD_NS, threshold_ns);
+	if (exe_fd >= 0)
+		NETLINK_PUT_SCOPE(link, TARGET, scope);
 	ret = netlink_query(link, link_target_fields, &target);
-	free(target.path);
+	clear_target(&target);
 	if (ret)
 		return ret;
 	if (!target.id)
@@ -69,20 +83,16 @@ static int parse_target(struct nlattr *attrs, int len, void *element)
 {
 	struct target *target = element;
 
+	struct nlattr *pids = nla_find(attrs, len, PERFGUARD_A_TARGET_SCOPE_PIDS);
+
 	target->has_uid = nla_find(attrs, len, PERFGUARD_A_TARGET_UID) != NULL;
+	if (pids)
+		target->nr_scope_pids = (uint32_t)nla_memcpy(target->scope_pids, pids,
+							     sizeof(target->scope_pids)) /
+					sizeof(*target->scope_pids);
 	if (!target->path)
 		target->path = strdup("?");
 	return target->path ? 0 : -ENOMEM;
-}
-
-static void clear_target(void *element)
-{
-	struct target *target = element;
-
-	free(target->path);
-	free(target->cgroup);
-	target->path = NULL;
-	target->cgroup = NULL;
 }
 
 int link_targets(struct link *link, struct target **ret, uint32_t *ret_nr)

@@ -98,11 +98,11 @@ void link_close(struct link *link);
 const char *link_error(const struct link *link);
 
 /*
- * Watch the processes that execute the open file @exe_fd or, if that is -1,
- * process @pid.  *@ret_processes is the number of running ones.  Closing the
+ * Watch the processes in @scope that execute the open file @exe_fd or, if that is -1,
+ * process @pid, then @scope is NULL.  *@ret_processes is the number of running ones.  Closing the
  * link removes a target with the owned flag.
  */
-int link_target_new(struct link *link, int exe_fd, uint32_t pid,
+int link_target_new(struct link *link, int exe_fd, uint32_t pid, const struct armed_scope *scope,
 		    uint32_t flags, uint64_t threshold_ns, uint32_t *ret_id,
 		    uint32_t *ret_processes);
 int link_target_set_threshold(struct link *link, uint32_t id,

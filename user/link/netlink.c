@@ -169,6 +169,21 @@ void netlink_put_u64(struct link *link, int attr, uint64_t value)
 	netlink_put(link, attr, sizeof(value), &value);
 }
 
+void netlink_put_scope(struct link *link, const struct netlink_scope_attrs *attrs,
+		       const struct armed_scope *scope)
+{
+	if (!scope)
+		return;
+	if (scope->has_uid)
+		netlink_put_u32(link, attrs->uid, scope->uid);
+	if (scope->cgroup_id)
+		netlink_put_u64(link, attrs->cgroup_id, scope->cgroup_id);
+	if (scope->nr_pids)
+		netlink_put(link, attrs->pids, scope->nr_pids * sizeof(*scope->pids), scope->pids);
+	if (scope->args)
+		netlink_put(link, attrs->args, strlen(scope->args) + 1, scope->args);
+}
+
 static int on_any_seq(struct nl_msg *msg, void *arg)
 {
 	(void)msg;

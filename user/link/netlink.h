@@ -39,6 +39,27 @@ void netlink_put(struct link *link, int attr, size_t size, const void *data);
 void netlink_put_u32(struct link *link, int attr, uint32_t value);
 void netlink_put_u64(struct link *link, int attr, uint64_t value);
 
+/* The attributes of a scope. */
+struct netlink_scope_attrs {
+	int uid;
+	int cgroup_id;
+	int pids;
+	int args;
+};
+
+enum { NETLINK_SCOPE_ROOM = 1024 };
+
+/* A scope, NULL for all, by attributes of this set: TARGET or PROFILE. */
+#define NETLINK_PUT_SCOPE(link, set, scope)                                       \
+	netlink_put_scope(link, &(const struct netlink_scope_attrs){              \
+					PERFGUARD_A_##set##_UID,                  \
+					PERFGUARD_A_##set##_CGROUP_ID,            \
+					PERFGUARD_A_##set##_SCOPE_PIDS,           \
+					PERFGUARD_A_##set##_SCOPE_ARGS,           \
+				}, scope)
+void netlink_put_scope(struct link *link, const struct netlink_scope_attrs *attrs,
+		       const struct armed_scope *scope);
+
 /* Limit of attempts to read something. */
 enum { NETLINK_TRIES = 20 };
 

@@ -3,6 +3,7 @@
 #include "app/arm/arm-files.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,11 @@
 
 #include "app/arm/arming.h"
 #include "app/arm/cost-estimate.h"
-#include "app/arm/scope-options.h"
 #include "app/arm/stale-targets.h"
 #include "app/common/command.h"
 #include "app/common/program-traits.h"
+#include "app/common/scope-options.h"
+#include "app/common/scope-processes.h"
 #include "base/log.h"
 #include "link/link.h"
 
@@ -155,6 +157,31 @@ static int run(struct arm_files *arm, struct checked_file *files)
 	return worse(ret, armed);
 }
 
+/*
+ * Processes that are meant by what they are, and not by where, may be in a container: then the
+ * files are theirs.
+ */
+static int find_root(struct arm_files *arm)
+{
+	const struct armed_scope *scope = &arm->scope;
+	struct scope_processes processes;
+	int ret = 0;
+
+	if (arm->root[0] || (!scope->nr_pids && !scope->unit && !scope->container))
+		return 0;
+	if (scope_processes_get(scope, &processes)) {
+		ret = cmd_no_memory();
+	} else if (!processes.nr) {
+		log_error("there is no such process");
+		ret = CMD_FAILED;
+	} else {
+		snprintf(arm->root, sizeof(arm->root), "/proc/%" PRIu32 "/root",
+			 processes.of[0].pid);
+	}
+	scope_processes_free(&processes);
+	return ret;
+}
+
 int arm_files(struct arm_files *arm)
 {
 	struct checked_file *files = calloc(arm->nr, sizeof(*files));
@@ -162,7 +189,8 @@ int arm_files(struct arm_files *arm)
 
 	if (!files)
 		return cmd_no_memory();
-	ret = scope_find(&arm->scope) ?: run(arm, files);
+	ret = scope_find(&arm->scope) ?: find_root(arm) ?: run(arm, files);
+	scope_deinit(&arm->scope);
 	for (uint32_t i = 0; i < arm->nr; i++)
 		arming_deinit(&files[i].arming);
 	free(files);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/arm/guarded-programs.h"
+#include "app/common/scope-options.h"
 #include "base/duration.h"
 #include "base/time.h"
 #include "link/link.h"
@@ -154,15 +155,28 @@ static void print_replaced(const struct armed_before *before, const struct armin
 
 static void print_scope(const struct armed_scope *scope)
 {
-	if (!scope->cgroup && !scope->has_uid)
+	const char *comma = "";
+
+	if (scope_is_any(scope))
 		return;
 	text_heading(stdout, "only");
-	if (scope->cgroup) {
-		fputs("in cgroup ", stdout);
-		text_safe(stdout, scope->cgroup);
+	if (scope->nr_pids) {
+		printf("process %" PRIu32, scope->pids[0]);
+		comma = ", ";
 	}
-	if (scope->has_uid)
-		printf("%sof user %" PRIu32, scope->cgroup ? ", " : "", scope->uid);
+	if (scope->cgroup_path) {
+		printf("%sin cgroup ", comma);
+		text_safe(stdout, scope->cgroup_path);
+		comma = ", ";
+	}
+	if (scope->has_uid) {
+		printf("%sof user %" PRIu32, comma, scope->uid);
+		comma = ", ";
+	}
+	if (scope->args) {
+		printf("%swith in its arguments: ", comma);
+		text_safe(stdout, scope->args);
+	}
 	putchar('\n');
 }
 
@@ -181,8 +195,9 @@ void armed_text(const struct arming *arming, const struct armed_before *before,
 	print_replaced(before, arming);
 	print_scope(scope);
 	text_heading(stdout, "processes");
-	printf("%" PRIu32 " now, and all that are started later\n", arming->processes);
-	if (!scope->cgroup && !scope->has_uid)
+	printf("%" PRIu32 " now%s\n", arming->processes,
+	       scope->nr_pids ? ", and not those that it forks" : ", and all that are started later");
+	if (scope_is_any(scope))
 		guarded_programs_text(link, arming->target_id);
 	text_heading(stdout, "units");
 	text_counted(stdout, loading->nr_courses, "event loop");

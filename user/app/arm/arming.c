@@ -259,7 +259,14 @@ int arming_arm(struct arming *arming, struct link *link, const struct armed_pric
 	if (!error)
 		error = link_profile_arm(link, arming->id, prices, scope, &arming->target_id,
 					 &arming->processes);
-	return error ? arm_failed(arming, link, error) : 0;
+	if (error)
+		return arm_failed(arming, link, error);
+	if (!scope->nr_pids || arming->processes)
+		return 0;
+	link_target_del(link, arming->target_id);
+	log_error("%s: process %" PRIu32 " does not run %s, or is watched already", arming->path,
+		  scope->pids[0], arming->samples.objects[0].path);
+	return CMD_FAILED;
 }
 
 /* Change what is wanted of the target's requests; without the flag it has no limit. */

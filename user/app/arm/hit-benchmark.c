@@ -168,7 +168,7 @@ static int add_guards(struct trial *trial)
 static int arm(struct trial *trial)
 {
 	uint32_t processes;
-	int error = link_target_new(trial->link, -1, (uint32_t)getpid(),
+	int error = link_target_new(trial->link, -1, (uint32_t)getpid(), NULL,
 				    PERFGUARD_TARGET_FLAGS_OWNED | PERFGUARD_TARGET_FLAGS_ACCOUNT,
 				    0, &trial->target_id, &processes);
 

@@ -40,8 +40,8 @@ static int arm(struct session *session)
 		threshold_ns = session->auto_threshold_ns = AUTO_THRESHOLD_FIRST_NS;
 	session->next_alert = session->stats_begin.next_alert;
 	session->discovery.next_wait = session->stats_begin.next_wait;
-	ret = link_target_new(session->link, session->selector.fd, pid, flags, threshold_ns,
-			      &session->target_id, &session->nr_processes);
+	ret = link_target_new(session->link, session->selector.fd, pid, &session->selector.scope, flags,
+			      threshold_ns, &session->target_id, &session->nr_processes);
 	session->discovery.target_id = session->target_id;
 	if (!ret)
 		session->holder = holder_begin(session->target_id, session->verb);

@@ -363,7 +363,7 @@ static int look_for_target(struct session *session)
 		return 0;
 	ret = session_take_target(session, &is_there);
 	if (!ret && !is_there)
-		session->is_disarmed = session->selector.exe || has_process(session->selector.pid);
+		session->is_disarmed = session->selector.fd >= 0 || has_process(session->selector.pid);
 	return ret;
 }
 
@@ -416,7 +416,7 @@ static enum session_end find_end(struct session *session)
 		return SESSION_DISARMED;
 	/* A file may be executed again, a process not. */
 	if (session->gone_ns && session->nr_seen && !session->child.pid &&
-	    (session->selector.pid || now_ns - session->gone_ns > GONE_NS))
+	    (session->selector.pid || session->selector.scope.nr_pids || now_ns - session->gone_ns > GONE_NS))
 		return SESSION_GONE;
 	return SESSION_RUNS;
 }

@@ -19,7 +19,7 @@
 #include "out/text.h"
 
 enum {
-	MAX_OPTIONS = 40,
+	MAX_OPTIONS = 48,
 	OPTION_LONG = 256, /* of getopt, plus the number of the option */
 };
 

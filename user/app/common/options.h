@@ -48,7 +48,7 @@ struct option_group {
 	void *object;
 };
 
-#define OPTIONS_MAX_GROUPS 6
+#define OPTIONS_MAX_GROUPS 8
 
 struct verb {
 	const char *name;

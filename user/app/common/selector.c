@@ -14,14 +14,14 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/scope-options.h"
+#include "app/common/scope-processes.h"
 #include "base/log.h"
 #include "binary/file/elf.h"
 
 #define AT(member) offsetof(struct selector, member)
 
 const struct option_spec selector_options[] = {
-	{ 'p', NULL, "PID", option_count, AT(pid), .help = "the process PID alone",
-	  .is_once = true },
 	{ 'e', NULL, "EXE", option_string, AT(exe),
 	  .help = "every process that runs the file EXE (searched in PATH if it has no slash)",
 	  .is_once = true },
@@ -29,13 +29,20 @@ const struct option_spec selector_options[] = {
 	{ 0 },
 };
 
+bool selector_is_given(const struct selector *selector)
+{
+	return selector->exe || !scope_is_any(&selector->scope);
+}
+
 int selector_take_command(struct selector *selector, int argc, char **argv)
 {
 	if (optind < argc)
 		selector->command = argv + optind;
-	if (!!selector->pid + !!selector->exe + !!selector->command == 1)
-		return 0;
-	return cmd_usage(argv[0], "give one of -p PID, -e EXE and -- CMD");
+	if (selector_is_given(selector) && selector->command)
+		return cmd_usage(argv[0], "-- CMD goes with no other choice of processes");
+	if (!selector_is_given(selector) && !selector->command)
+		return cmd_usage(argv[0], "say which processes: -p PID, -e EXE, --unit NAME, --container ID or -- CMD");
+	return 0;
 }
 
 static bool is_executable(const char *path)
@@ -217,14 +224,84 @@ static int resolve_command(struct selector *selector)
 	return ret;
 }
 
+static int no_process(const struct selector *selector)
+{
+	if (selector->exe)
+		log_error("none of these processes runs %s", selector->exe);
+	else
+		log_error("there is no such process");
+	return CMD_FAILED;
+}
+
+/* What the processes in the scope run.  A file that none of them runs yet may be meant, too. */
+static int resolve_scope(struct selector *selector, const struct scope_processes *processes)
+{
+	const struct armed_scope *scope = &selector->scope;
+	int fd = scope_processes_open(processes, selector->exe, selector->path);
+
+	if (fd == -ENOENT && selector->exe && !scope->nr_pids && !scope->container)
+		return resolve_exe(selector);
+	if (fd == -ENOENT)
+		return no_process(selector);
+	if (fd < 0)
+		return fd == -EACCES ? CMD_IMPOSSIBLE : CMD_FAILED;
+	selector->fd = fd;
+	return check_elf(selector, fd, selector->path);
+}
+
+/* Only some of the processes, if that is wanted. */
+static int choose(struct selector *selector, const struct scope_processes *processes)
+{
+	struct stat st;
+	int error;
+
+	if (!selector->canary || fstat(selector->fd, &st))
+		return 0;
+	error = scope_processes_choose(processes, st.st_dev, st.st_ino, selector->canary,
+				       &selector->scope);
+	if (error == -ENOMEM)
+		return cmd_no_memory();
+	if (error)
+		log_error("fewer than %" PRIu32 " of these processes run %s", selector->canary,
+			  selector->path);
+	return error ? CMD_FAILED : 0;
+}
+
+static int resolve_processes(struct selector *selector)
+{
+	struct scope_processes processes;
+	int ret = scope_processes_get(&selector->scope, &processes);
+
+	ret = ret ? cmd_no_memory() : resolve_scope(selector, &processes) ?:
+	      choose(selector, &processes);
+	scope_processes_free(&processes);
+	return ret;
+}
+
+/* Is it a process, and nothing else said of it? */
+static bool is_process(const struct selector *selector)
+{
+	struct armed_scope others = selector->scope;
+
+	others.nr_pids = 0;
+	return selector->scope.nr_pids && !selector->exe && scope_is_any(&others);
+}
+
 int selector_resolve(struct selector *selector)
 {
+	int ret;
+
 	selector->fd = -1;
-	if (selector->pid)
+	if (selector->command)
+		return resolve_command(selector);
+	if (is_process(selector)) {
+		selector->pid = selector->scope.pids[0];
 		return resolve_pid(selector);
-	if (selector->exe)
-		return resolve_exe(selector);
-	return resolve_command(selector);
+	}
+	ret = selector->scope.nr_pids ? check_leader(selector->scope.pids[0]) : 0;
+	if (ret)
+		return ret;
+	return scope_find(&selector->scope) ?: resolve_processes(selector);
 }
 
 void selector_deinit(struct selector *selector)
@@ -232,4 +309,5 @@ void selector_deinit(struct selector *selector)
 	if (selector->fd >= 0)
 		close(selector->fd);
 	selector->fd = -1;
+	scope_deinit(&selector->scope);
 }

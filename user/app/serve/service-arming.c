@@ -14,7 +14,7 @@
 #include "app/arm/arm-files.h"
 #include "app/arm/arming.h"
 #include "app/arm/cost-estimate.h"
-#include "app/arm/scope-options.h"
+#include "app/common/scope-options.h"
 #include "app/arm/stale-targets.h"
 #include "app/common/command.h"
 #include "app/serve/service-messages.h"
@@ -199,6 +199,7 @@ static void arm_one(struct service_profiles *profiles, struct service_profile *p
 			    "%s is not armed: its program is not guarded by it", profile->path);
 	else
 		say_armed(profile, &arming);
+	scope_deinit(&arm.scope);
 	arming_deinit(&arming);
 }
 
