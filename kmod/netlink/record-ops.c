@@ -119,6 +119,10 @@ static int fill_fields(struct sk_buff *skb, const struct pguard_alert_record *re
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_LOOP_ID, record->loop_id) ||
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_PID, record->pid) ||
 	       nla_put_u32(skb, PERFGUARD_A_RECORD_TID, record->tid) ||
+	       (record->inner.pid &&
+		nla_put_u32(skb, PERFGUARD_A_RECORD_NS_PID, record->inner.pid)) ||
+	       (record->inner.tid &&
+		nla_put_u32(skb, PERFGUARD_A_RECORD_NS_TID, record->inner.tid)) ||
 	       nla_put_string(skb, PERFGUARD_A_RECORD_COMM, record->comm) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_UNIT, record->unit) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_RECORD_VOLUNTARY, record->account.voluntary) ||

@@ -7,6 +7,7 @@
 #include "control/control.h"
 #include "hook/hook.h"
 #include "lib/clock.h"
+#include "lib/inner-ids.h"
 #include "netlink/policy.h"
 #include "netlink/request.h"
 #include "request/late-report.h"
@@ -18,6 +19,7 @@
 #include "unit/unit.h"
 
 #include <linux/fs.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <linux/perfguard.h>
@@ -277,14 +279,36 @@ struct process_dump {
 	u32 target_id;
 };
 
+/* Of the threads that a process has; RCU. */
+static u64 process_units(const struct task_struct *process)
+{
+	const struct task_struct *task;
+	u64 ret = 0, calls = 0;
+
+	for_each_thread(process, task) {
+		const struct pguard_thread *thread = pguard_thread_find(task);
+
+		if (thread)
+			pguard_thread_count(thread, &ret, &calls);
+	}
+	return ret;
+}
+
 static int fill_process(struct sk_buff *skb, const struct pguard_process *process)
 {
 	struct task_struct *task = pid_task(find_pid_ns(process->tgid, &init_pid_ns), PIDTYPE_PID);
+	struct pguard_inner_ids inner = { };
 	char comm[TASK_COMM_LEN] = "";
+	u64 units = 0;
 
-	if (task)
+	if (task) {
 		get_task_comm(comm, task);
-	return nla_put_u32(skb, PERFGUARD_A_PROCESS_PID, process->tgid) ||
+		inner = pguard_inner_ids_of(task);
+		units = process_units(task);
+	}
+	return (inner.pid && nla_put_u32(skb, PERFGUARD_A_PROCESS_NS_PID, inner.pid)) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROCESS_PID, process->tgid) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_PROCESS_UNITS, units) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROCESS_TARGET_ID, process->image->target->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROCESS_IMAGE_ID, process->image->id) ||
 	       nla_put_string(skb, PERFGUARD_A_PROCESS_COMM, comm);

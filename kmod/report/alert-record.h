@@ -12,6 +12,7 @@
 #define _KMOD_REPORT_ALERT_RECORD_H
 
 #include "lib/account.h"
+#include "lib/inner-ids.h"
 
 #include <linux/list.h>
 #include <linux/refcount.h>
@@ -52,6 +53,7 @@ struct pguard_alert_record {
 	u32 loop_id;
 	u32 pid;
 	u32 tid;
+	struct pguard_inner_ids inner;
 	char comm[TASK_COMM_LEN];
 	u64 unit;
 	u32 part;	/* 0: it has no limits */

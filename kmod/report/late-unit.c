@@ -103,6 +103,7 @@ struct pguard_alert_record *pguard_late_unit_record(struct pguard_thread *thread
 	record->image_id = thread->image->id;
 	record->pid = thread->task->tgid;
 	record->tid = thread->task->pid;
+	record->inner = pguard_inner_ids_of(thread->task);
 	get_task_comm(record->comm, thread->task);
 	record->unit = pguard_unit_number(word);
 	if (account) {

@@ -102,15 +102,18 @@ static void describe_unit(struct pguard_late_request *late, struct pguard_alert_
 	pguard_thread_put(thread);
 }
 
-/* The name of a process that may have gone. */
+/* The name of a process that may have gone, and what it is called in its namespace. */
 static void describe_process(struct pguard_alert_record *record)
 {
-	struct task_struct *task;
+	struct task_struct *task, *thread;
 
 	rcu_read_lock();
 	task = pid_task(find_pid_ns(record->pid, &init_pid_ns), PIDTYPE_PID);
+	thread = pid_task(find_pid_ns(record->tid, &init_pid_ns), PIDTYPE_PID);
 	if (task)
 		get_task_comm(record->comm, task);
+	if (thread)
+		record->inner = pguard_inner_ids_of(thread);
 	rcu_read_unlock();
 }
 

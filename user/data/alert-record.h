@@ -38,6 +38,8 @@ struct record {
 	uint32_t loop_id;
 	uint32_t pid;
 	uint32_t tid;
+	uint32_t ns_pid; /* in its pid namespace; 0: that is the first one, like the next */
+	uint32_t ns_tid;
 	char comm[16];
 	uint64_t unit;
 	uint32_t part; /* enum perfguard_part: what exceeded its limit; 0: it has none */

@@ -55,6 +55,8 @@ const struct decode_field link_process_fields[] = {
 	U32(PROCESS_TARGET_ID, process, target_id),
 	U32(PROCESS_IMAGE_ID, process, image_id),
 	STRING(PROCESS_COMM, process, comm),
+	U32(PROCESS_NS_PID, process, ns_pid),
+	U64(PROCESS_UNITS, process, units),
 	{ 0 }
 };
 
@@ -147,6 +149,8 @@ const struct decode_field link_record_fields[] = {
 	U32(RECORD_STOP_CAUSE, record, stop_cause),
 	U32(RECORD_STOPPED_BY, record, stopped_by),
 	FLAG(RECORD_IS_STOPPED, record, is_stopped),
+	U32(RECORD_NS_PID, record, ns_pid),
+	U32(RECORD_NS_TID, record, ns_tid),
 	{ 0 }
 };
 

@@ -58,6 +58,8 @@ struct process {
 	uint32_t pid;
 	uint32_t target_id;
 	uint32_t image_id;
+	uint32_t ns_pid; /* in its pid namespace; 0: that is the first one */
+	uint64_t units; /* of the threads that it has */
 	char comm[16];
 };
 

@@ -829,6 +829,10 @@ enum {
 	 */
 	PERFGUARD_A_PROCESS_IMAGE_ID,
 	PERFGUARD_A_PROCESS_COMM,
+	/* Its id in its pid namespace, where that is not the first one. */
+	PERFGUARD_A_PROCESS_NS_PID,
+	/* Units of its threads that are there. */
+	PERFGUARD_A_PROCESS_UNITS,
 
 	__PERFGUARD_A_PROCESS_MAX,
 	PERFGUARD_A_PROCESS_MAX = (__PERFGUARD_A_PROCESS_MAX - 1)
@@ -1041,6 +1045,13 @@ enum {
 	PERFGUARD_A_RECORD_STOPPED_BY,
 	/* It was stopped when the record was made. */
 	PERFGUARD_A_RECORD_IS_STOPPED,
+	/*
+	 * Id of the process in its pid namespace, where that is not the first
+	 * one.
+	 */
+	PERFGUARD_A_RECORD_NS_PID,
+	/* The same of the thread; absent where it is not known. */
+	PERFGUARD_A_RECORD_NS_TID,
 
 	__PERFGUARD_A_RECORD_MAX,
 	PERFGUARD_A_RECORD_MAX = (__PERFGUARD_A_RECORD_MAX - 1)

@@ -39,6 +39,15 @@ static void print_line(char text[TOP_LINE_MAX])
 	putchar('\n');
 }
 
+static void print_notes(const struct top_program *program, const struct top_row *row, int width)
+{
+	char text[TOP_LINE_MAX];
+
+	print_line(top_note(program, row, width, text));
+	for (uint32_t i = 0; i < program->nr_containers; i++)
+		print_line(top_container_line(&program->containers[i], width, text));
+}
+
 static void print_table(const struct top_reader *reader, const struct top_table *table,
 			enum top_column sort)
 {
@@ -59,7 +68,7 @@ static void print_table(const struct top_reader *reader, const struct top_table 
 		print_line(top_line(row, width, text));
 		fputs(is_program || row->is_slow ? text_plain(stdout) : "", stdout);
 		if (is_program)
-			print_line(top_note(&reader->now.programs[row->program], row, width, text));
+			print_notes(&reader->now.programs[row->program], row, width);
 	}
 }
 

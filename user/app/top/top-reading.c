@@ -4,8 +4,9 @@
 
 #include <errno.h>
 
-#include "app/top/program-reading.h"
 #include "app/common/command.h"
+#include "app/top/program-reading.h"
+#include "app/top/top-containers.h"
 #include "base/duration.h"
 #include "base/time.h"
 
@@ -64,6 +65,29 @@ static int note_programs(struct top_reader *reader, struct top_reading *reading)
 	return ret;
 }
 
+/* The same target in a reading; NULL if it was not there. */
+static const struct top_program *find_program(const struct top_reading *reading, uint32_t target_id)
+{
+	for (uint32_t i = 0; i < reading->nr_programs; i++)
+		if (reading->programs[i].target_id == target_id)
+			return &reading->programs[i];
+	return NULL;
+}
+
+static int read_containers(struct top_reader *reader, struct top_reading *reading)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < reading->nr_programs && !error; i++) {
+		struct top_program *program = &reading->programs[i];
+
+		error = top_containers_read(reader->link, program,
+					    find_program(&reader->now, program->target_id),
+					    reading->at_ns - reader->now.at_ns);
+	}
+	return error;
+}
+
 /* A reading leaves: it may be the one that the next span begins with. */
 static void retire(struct top_reader *reader)
 {
@@ -82,6 +106,8 @@ int top_reader_read(struct top_reader *reader)
 	struct top_reading reading = { 0 };
 	int error = program_reading_take(reader->link, &reader->cache, &reading);
 
+	if (!error)
+		error = read_containers(reader, &reading);
 	if (!error)
 		error = note_programs(reader, &reading);
 	if (error) {

@@ -37,6 +37,14 @@ int top_view_room(void)
 	return room > 0 ? room : 0;
 }
 
+/* Lines below that of a row: of a program its note, and its containers. */
+static uint32_t nr_notes(const struct top_view *view, const struct top_row *row)
+{
+	if (row->kind != TOP_PROGRAM)
+		return 0;
+	return 1 + view->reader.now.programs[row->program].nr_containers;
+}
+
 uint32_t top_view_lines(const struct top_view *view)
 {
 	uint32_t nr = view->table.nr;
@@ -48,24 +56,24 @@ uint32_t top_view_lines(const struct top_view *view)
 		return view->detail.nr_lines;
 	default:
 		for (uint32_t i = 0; i < view->table.nr; i++)
-			nr += view->table.rows[i].kind == TOP_PROGRAM;
+			nr += nr_notes(view, &view->table.rows[i]);
 		return nr;
 	}
 }
 
-static uint32_t line_of(const struct top_table *table, uint32_t row)
+static uint32_t line_of(const struct top_view *view, uint32_t row)
 {
 	uint32_t line = row;
 
 	for (uint32_t i = 0; i < row; i++)
-		line += table->rows[i].kind == TOP_PROGRAM;
+		line += nr_notes(view, &view->table.rows[i]);
 	return line;
 }
 
 /* The selected row, with the note of a program. */
 static void show_selected(struct top_view *view)
 {
-	uint32_t line = line_of(&view->table, view->selected), room = (uint32_t)top_view_room();
+	uint32_t line = line_of(view, view->selected), room = (uint32_t)top_view_room();
 
 	if (line < view->first)
 		view->first = line;
@@ -86,6 +94,7 @@ static void draw_row(const struct top_view *view, uint32_t index, uint32_t line)
 {
 	const struct top_row *row = &view->table.rows[index];
 	enum screen_style style = row->kind == TOP_PROGRAM ? SCREEN_BOLD : SCREEN_PLAIN;
+	const struct top_program *program;
 	int width = screen_columns();
 	char text[TOP_LINE_MAX];
 
@@ -95,8 +104,11 @@ static void draw_row(const struct top_view *view, uint32_t index, uint32_t line)
 	    top_line(row, width, text));
 	if (row->kind != TOP_PROGRAM)
 		return;
-	put(view, line + 1, SCREEN_PLAIN,
-	    top_note(&view->reader.now.programs[row->program], row, width, text));
+	program = &view->reader.now.programs[row->program];
+	put(view, line + 1, SCREEN_PLAIN, top_note(program, row, width, text));
+	for (uint32_t i = 0; i < program->nr_containers; i++)
+		put(view, line + 2 + i, SCREEN_PLAIN,
+		    top_container_line(&program->containers[i], width, text));
 }
 
 static void draw_table(struct top_view *view)
@@ -112,7 +124,7 @@ static void draw_table(struct top_view *view)
 	show_selected(view);
 	for (uint32_t i = 0; i < view->table.nr; i++) {
 		draw_row(view, i, line);
-		line += view->table.rows[i].kind == TOP_PROGRAM ? 2 : 1;
+		line += 1 + nr_notes(view, &view->table.rows[i]);
 	}
 }
 

@@ -4,11 +4,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "app/common/holder.h"
+#include "app/common/identity.h"
 #include "app/common/replaced.h"
 #include "app/watch/expectation.h"
 #include "base/time.h"
+#include "out/container-text.h"
 #include "out/json.h"
 #include "out/line.h"
 
@@ -53,6 +56,20 @@ static void put_holder(struct json *json, const char *name, const void *object)
 	json_end(json);
 }
 
+static void put_scope_pids(struct json *json, const char *name, const void *object)
+{
+	const struct target *target = object;
+
+	if (!target->nr_scope_pids) {
+		json_null(json, name);
+		return;
+	}
+	json_array(json, name);
+	for (uint32_t i = 0; i < target->nr_scope_pids; i++)
+		json_u64(json, NULL, target->scope_pids[i]);
+	json_end(json);
+}
+
 static void put_uid(struct json *json, const char *name, const void *object)
 {
 	const struct target *target = object;
@@ -72,6 +89,8 @@ const struct field status_target_fields[] = {
 	FIELD_BY(put_holder, "holder"),
 	FIELD_BY(put_uid, "uid"),
 	AT(cgroup, "cgroup"),
+	FIELD_BY(put_scope_pids, "scope_pids"),
+	AT(scope_args, "args"),
 	AT(threshold_ns, "threshold_ns"), AT(processes, "processes"), AT(threads, "threads"),
 	AT(units, "units"), AT(late, "late"), AT(waits, "waits"),
 	AT(suppressed, "suppressed",
@@ -86,11 +105,25 @@ const struct field status_target_fields[] = {
 	{ 0 },
 };
 
+/* Of a process, with the container that it is of. */
+static void put_cgroup(struct json *json, const char *name, const void *object)
+{
+	const struct process *process = object;
+	char *cgroup = identity_cgroup(process->pid);
+
+	json_string(json, name, cgroup);
+	container_json(json, cgroup);
+	free(cgroup);
+}
+
 static const struct field process_fields[] = {
 	FIELD(struct process, pid, "pid"),
 	FIELD(struct process, comm, "comm"),
 	FIELD(struct process, target_id, "target"),
 	FIELD(struct process, image_id, "image"),
+	FIELD(struct process, ns_pid, "ns_pid", .empty = FIELD_NULL),
+	FIELD(struct process, units, "units"),
+	FIELD_BY(put_cgroup, "cgroup"),
 	{ 0 },
 };
 

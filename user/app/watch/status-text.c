@@ -4,12 +4,15 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "app/common/holder.h"
+#include "app/common/identity.h"
 #include "app/common/replaced.h"
 #include "app/common/trial-text.h"
 #include "base/duration.h"
 #include "base/time.h"
+#include "out/container-text.h"
 #include "out/text.h"
 
 /* Who holds it; of an owned one that left no note only that somebody does. */
@@ -48,6 +51,45 @@ static void text_replaced(const struct status *status, const struct target *targ
 	putchar('\n');
 }
 
+static void text_scope(const struct target *target)
+{
+	const char *only = ", only";
+
+	if (target->nr_scope_pids) {
+		printf("%s process%s", only, target->nr_scope_pids == 1 ? "" : "es");
+		for (uint32_t i = 0; i < target->nr_scope_pids; i++)
+			printf("%s %" PRIu32, i ? "," : "", target->scope_pids[i]);
+		only = "";
+	}
+	if (target->has_uid) {
+		printf("%s of user %" PRIu32, only, target->uid);
+		only = "";
+	}
+	if (target->cgroup) {
+		printf("%s in cgroup ", only);
+		text_safe(stdout, target->cgroup);
+		only = "";
+	}
+	if (target->scope_args) {
+		printf("%s with arguments ", only);
+		text_safe(stdout, target->scope_args);
+	}
+}
+
+static void text_process(const struct process *process)
+{
+	char *cgroup = identity_cgroup(process->pid), where[256];
+
+	printf("    process %-8" PRIu32 " ", process->pid);
+	text_safe(stdout, process->comm);
+	container_text(cgroup, process->ns_pid, 0, where, sizeof(where));
+	if (where[0])
+		fputs(", ", stdout);
+	text_safe(stdout, where);
+	putchar('\n');
+	free(cgroup);
+}
+
 static void text_target(const struct status *status, const struct target *target)
 {
 	char threshold[DURATION_TEXT_MAX];
@@ -58,12 +100,7 @@ static void text_target(const struct status *status, const struct target *target
 	text_safe(stdout, target->path);
 	if (target->pid)
 		printf(", process %" PRIu32 " alone", target->pid);
-	if (target->has_uid)
-		printf(", only of user %" PRIu32, target->uid);
-	if (target->cgroup) {
-		fputs(target->has_uid ? " in cgroup " : ", only in cgroup ", stdout);
-		text_safe(stdout, target->cgroup);
-	}
+	text_scope(target);
 	putchar('\n');
 	text_holder(target);
 	text_replaced(status, target, profile);
@@ -93,9 +130,7 @@ static void text_target(const struct status *status, const struct target *target
 
 		if (process->target_id != target->id)
 			continue;
-		printf("    process %-8" PRIu32 " ", process->pid);
-		text_safe(stdout, process->comm);
-		putchar('\n');
+		text_process(process);
 	}
 	if (profile)
 		status_profile_text(profile, target, status->max_types);

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "data/stack-copy.h"
 #include "out/alert/alert-head.h"
+#include "out/container-text.h"
 #include "out/fields.h"
 #include "out/line.h"
 #include "out/text.h"
@@ -304,7 +305,9 @@ static const char *const cause_names[] = {
 };
 
 static const struct field unit_fields[] = {
-	AT(pid, "pid"), AT(tid, "tid"), AT(comm, "comm"), AT(unit, "unit"),
+	AT(pid, "pid"), AT(tid, "tid"),
+	AT(ns_pid, "ns_pid", .empty = FIELD_NULL), AT(ns_tid, "ns_tid", .empty = FIELD_NULL),
+	AT(comm, "comm"), AT(unit, "unit"),
 	AT(threshold_ns, "threshold_ns"),
 	FIELD_NAMED(part_names, struct record, part, "part"),
 	FIELD_NAMED(found_by_names, struct record, found_by, "found_by"),
@@ -369,6 +372,7 @@ static void json_unit(struct json *json, const struct alert *alert)
 	json_string(json, "exe", alert->exe);
 	json_string(json, "build_id", alert->build_id);
 	json_string(json, "cgroup", alert->cgroup);
+	container_json(json, alert->cgroup);
 	json_u64_or_null(json, "loop", alert->loop, alert->loop);
 	json_type(json, alert);
 	json_u64(json, "elapsed_ns",

@@ -12,6 +12,7 @@
 #include "out/address.h"
 #include "out/alert/alert-head.h"
 #include "out/alert/alert.h"
+#include "out/container-text.h"
 #include "out/line.h"
 #include "out/request-report.h"
 #include "out/text.h"
@@ -267,6 +268,7 @@ void alert_request_text(FILE *file, const struct alert_request *alert, bool is_a
 		paragraph_format(file, "request", "of %s, since %s",
 				 address_format(request->client, client) ?: "?",
 				 time_format_local(request_wall_ns(request), time));
+		alert_container_text(file, record, alert->cgroup);
 		if (alert->usual_ns)
 			print_usual(file, alert);
 	}
@@ -344,6 +346,8 @@ int alert_request_json(struct json *json, FILE *file, const struct alert_request
 	json_string(json, "state", state < sizeof(states) / sizeof(states[0]) ? states[state] : NULL);
 	json_string(json, "exe", alert->exe);
 	json_string(json, "cgroup", alert->cgroup);
+	container_json(json, alert->cgroup);
+	json_u64_or_null(json, "ns_pid", record->ns_pid, record->ns_pid);
 	json_string(json, "comm", record->comm);
 	json_u64(json, "threshold_ns", record->threshold_ns);
 	json_string(json, "part", part ? request_part_names[part - 1] : NULL);

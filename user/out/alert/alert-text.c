@@ -15,6 +15,7 @@
 #include "base/syscall-name.h"
 #include "base/time.h"
 #include "data/stack-copy.h"
+#include "out/container-text.h"
 #include "out/text.h"
 
 enum {
@@ -49,6 +50,14 @@ void alert_begin_text(FILE *file, const struct record *record, const char *colou
 		text_plain(file));
 	text_safe(file, record->comm);
 	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", record->pid, record->tid);
+}
+
+void alert_container_text(FILE *file, const struct record *record, const char *cgroup)
+{
+	char text[PARAGRAPH_MAX];
+
+	if (container_text(cgroup, record->ns_pid, record->ns_tid, text, sizeof(text))[0])
+		paragraph_print(file, "in", text);
 }
 
 /* "1.53", "23", "605": how many times as much. */
@@ -472,6 +481,7 @@ void alert_text(FILE *file, const struct alert *alert)
 	alert_begin_text(file, record, text_red(file),
 			 alert_is_stop(record) ? "STOPPED" : "LATE");
 	print_time(file, alert);
+	alert_container_text(file, record, alert->cgroup);
 	print_type(file, alert);
 	if (!alert->hotpath || !alert->reason)
 		return;

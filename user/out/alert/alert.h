@@ -138,6 +138,9 @@ int alert_starvation_json(struct json *json, FILE *file, const struct alert_star
 void alert_begin_text(FILE *file, const struct record *record, const char *colour,
 		      const char *kind);
 
+/* A line with the container of the alert's process, or its ids there, if it has such. */
+void alert_container_text(FILE *file, const struct record *record, const char *cgroup);
+
 /* All that is known of a late unit, as a block of lines. */
 void alert_text(FILE *file, const struct alert *alert);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/container-id.h"
 #include "base/duration.h"
 #include "base/utf8.h"
 #include "out/text.h"
@@ -261,5 +262,16 @@ char *top_note(const struct top_program *program, const struct top_row *row, int
 		text_append(text, TOP_LINE_MAX, ", %" PRIu32 " SHED", armed->nr_shed);
 	if (row->starved_rate > 0)
 		text_append(text, TOP_LINE_MAX, "; %s starved/s", put_number(row->starved_rate, number));
+	return cut(text, width);
+}
+
+char *top_container_line(const struct top_container *container, int width, char text[TOP_LINE_MAX])
+{
+	char id[CONTAINER_ID_MAX], number[TOP_CELL_MAX];
+
+	memcpy(id, container->id, sizeof(id));
+	snprintf(text, TOP_LINE_MAX, "  container %s: %" PRIu32 " process%s, %s units/s",
+		 container_id_cut(id), container->processes, container->processes == 1 ? "" : "es",
+		 put_number(container->rate, number));
 	return cut(text, width);
 }

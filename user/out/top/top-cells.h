@@ -34,4 +34,7 @@ char *top_line(const struct top_row *row, int width, char text[TOP_LINE_MAX]);
 char *top_note(const struct top_program *program, const struct top_row *row, int width,
 	       char text[TOP_LINE_MAX]);
 
+/* A container that some of its processes are in. */
+char *top_container_line(const struct top_container *container, int width, char text[TOP_LINE_MAX]);
+
 #endif /* _USER_OUT_TOP_TOP_CELLS_H */

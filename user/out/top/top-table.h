@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/container-id.h"
 #include "data/armed.h"
 #include "data/requests.h"
 #include "out/top/top-sums.h"
@@ -26,6 +27,15 @@ struct top_type_note {
 };
 
 /* An armed program at a moment. */
+enum { TOP_MAX_CONTAINERS = 8 };
+
+struct top_container {
+	char id[CONTAINER_ID_MAX];
+	uint32_t processes;
+	uint64_t units; /* of the threads that they have */
+	double rate; /* units that they did a second, since the last reading */
+};
+
 struct top_program {
 	struct armed_profile *armed;
 	struct armed_type *types;
@@ -41,6 +51,8 @@ struct top_program {
 	uint32_t nr_times;
 	uint32_t target_id;
 	uint32_t processes;
+	struct top_container containers[TOP_MAX_CONTAINERS]; /* that its processes are in */
+	uint32_t nr_containers;
 	char *exe;
 	char *cgroup; /* whose processes it guards alone; NULL: any */
 	bool has_uid; /* likewise those of this user */
