@@ -4,12 +4,15 @@
  * they are expected; and none from the file of another program.
  */
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/open-in-root.h"
+#include "binary/file/debug-file.h"
 #include "binary/file/object.h"
 #include "tap.h"
 
@@ -79,6 +82,28 @@ static bool is_mapped(const char *library)
 	return ret;
 }
 
+/* Where the program's file is looked for first, if a process has it in another root. */
+static void in_root(void)
+{
+	struct debug_file_wanted wanted = { .id = "no such id", .id_size = 20, .link = "names.debug" };
+	char program[1024], path[1100];
+	int first, second;
+
+	snprintf(program, sizeof(program), "%s/program", directory);
+	ok(path_in_root((uint32_t)getpid(), program, path, sizeof(path)) == program,
+	   "our own root is no other one");
+	snprintf(path, sizeof(path), "/proc/%d/root%s", getpid(), program);
+	first = debug_file_open(path, &wanted, 1);
+	second = debug_file_open(path, &wanted, 5);
+	ok(first >= 0 && second >= 0, "a debug file is looked for in a process's root, and in ours");
+	close(first);
+	close(second);
+	ok(debug_file_open(path, &wanted, 0) == -ENOENT && debug_file_open(path, &wanted, 9) == -ERANGE &&
+	   debug_file_open(program, &wanted, 5) == -ERANGE, "and then nowhere");
+	snprintf(path, sizeof(path), "/proc/%d/root%s", -1, program);
+	ok(debug_file_open(path, &wanted, 1) == -ENOENT, "not in the root of a process that is gone");
+}
+
 int main(int argc, char **argv)
 {
 	static const char name[] = "has_no_loop";
@@ -96,8 +121,9 @@ int main(int argc, char **argv)
 		"%s/program", build, directory, directory);
 	snprintf(program, sizeof(program), "%s/victim-code", build);
 	address = address_of(program, name);
-	plan(7);
+	plan(11);
 	ok(address && has_name(address, name), "the file beside the program names a function");
+	in_root();
 	command("cd %s && mkdir .debug && mv names.debug .debug/", directory);
 	ok(has_name(address, name), "so does that in .debug beside it");
 	command("mv %s/.debug/names.debug %s/kept", directory, directory);

@@ -4,7 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,4 +27,24 @@ int open_in_root(const char *root, const char *path, int flags)
 	close(directory);
 	errno = error;
 	return fd;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat left, right;
+
+	return !stat(a, &left) && !stat(b, &right) && left.st_dev == right.st_dev &&
+	       left.st_ino == right.st_ino;
+}
+
+const char *path_in_root(uint32_t pid, const char *path, char *ret, size_t size)
+{
+	char root[48], mounts[48];
+
+	snprintf(root, sizeof(root), "/proc/%" PRIu32 "/root", pid);
+	snprintf(mounts, sizeof(mounts), "/proc/%" PRIu32 "/ns/mnt", pid);
+	if (path[0] != '/' ||
+	    (is_same_file(root, "/proc/self/root") && is_same_file(mounts, "/proc/self/ns/mnt")))
+		return path;
+	return snprintf(ret, size, "%s%s", root, path) < (int)size ? ret : path;
 }

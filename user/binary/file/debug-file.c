@@ -11,12 +11,15 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/open-in-root.h"
 #include "binary/file/debug-server.h"
 
-#define ROOT "/usr/lib/debug"
+#define DIRECTORY "/usr/lib/debug"
 
 enum {
 	PATH_BYTES = 4096,
+	ROOT_BYTES = 32,
+	NR_PLACES = 4, /* in a root */
 };
 
 static debug_file_opener *opener = debug_file_open;
@@ -26,9 +29,11 @@ void debug_file_set_opener(debug_file_opener *new_opener)
 	opener = new_opener;
 }
 
-static int open_regular(const char *path)
+/* In @root, "" for our own. */
+static int open_regular(const char *root, const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	const int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	int fd = root[0] ? open_in_root(root, path, flags) : open(path, flags);
 	struct stat stat;
 
 	if (fd >= 0 && !fstat(fd, &stat) && S_ISREG(stat.st_mode))
@@ -38,20 +43,20 @@ static int open_regular(const char *path)
 	return -ENOENT;
 }
 
-static int open_by_id(const struct debug_file_wanted *wanted)
+static int open_by_id(const char *root, const struct debug_file_wanted *wanted)
 {
 	char path[PATH_BYTES];
-	int at = snprintf(path, sizeof(path), ROOT "/.build-id/%02x/", wanted->id[0]);
+	int at = snprintf(path, sizeof(path), DIRECTORY "/.build-id/%02x/", wanted->id[0]);
 
 	for (uint32_t i = 1; i < wanted->id_size; i++)
 		at += sprintf(path + at, "%02x", wanted->id[i]);
 	strcpy(path + at, ".debug");
-	return open_regular(path);
+	return open_regular(root, path);
 }
 
-/* In @root: where the program is there, or in @subdirectory of that. */
-static int open_by_link(const char *root, const char *program, const char *subdirectory,
-			const char *link)
+/* Below @directory: where the program is there, or in @subdirectory of that. */
+static int open_by_link(const char *root, const char *directory, const char *program,
+			const char *subdirectory, const char *link)
 {
 	const char *slash = strrchr(program, '/');
 	char path[PATH_BYTES];
@@ -59,26 +64,51 @@ static int open_by_link(const char *root, const char *program, const char *subdi
 
 	if (!slash || !link[0] || strchr(link, '/'))
 		return -ENOENT;
-	size = snprintf(path, sizeof(path), "%s%.*s/%s%s", root, (int)(slash - program), program,
-			subdirectory, link);
-	return size < (int)sizeof(path) ? open_regular(path) : -ENOENT;
+	size = snprintf(path, sizeof(path), "%s%.*s/%s%s", directory, (int)(slash - program),
+			program, subdirectory, link);
+	return size < (int)sizeof(path) ? open_regular(root, path) : -ENOENT;
+}
+
+static int open_place(const char *root, const char *program,
+		      const struct debug_file_wanted *wanted, unsigned int nr)
+{
+	switch (nr) {
+	case 0:
+		return open_by_id(root, wanted);
+	case 1:
+		return open_by_link(root, "", program, "", wanted->link);
+	case 2:
+		return open_by_link(root, "", program, ".debug/", wanted->link);
+	default:
+		return open_by_link(root, DIRECTORY, program, "", wanted->link);
+	}
+}
+
+/* Split "/proc/PID/root/usr/bin/true"; without that the root is "".  Return: the path in it. */
+static const char *split_root(const char *path, char root[ROOT_BYTES])
+{
+	unsigned int pid;
+	int len = 0;
+
+	root[0] = '\0';
+	if (sscanf(path, "/proc/%u/root%n", &pid, &len) != 1 || path[len] != '/' || !len)
+		return path;
+	snprintf(root, ROOT_BYTES, "%.*s", len, path);
+	return path + len;
 }
 
 int debug_file_open(const char *path, const struct debug_file_wanted *wanted, unsigned int nr)
 {
-	switch (nr) {
-	case 0:
-		return open_by_id(wanted);
-	case 1:
-		return open_by_link("", path, "", wanted->link);
-	case 2:
-		return open_by_link("", path, ".debug/", wanted->link);
-	case 3:
-		return open_by_link(ROOT, path, "", wanted->link);
-	case 4:
-		return debug_server_open(wanted->id, wanted->id_size);
-	}
-	return -ERANGE;
+	char root[ROOT_BYTES];
+	const char *program = split_root(path, root);
+
+	if (root[0] && nr < NR_PLACES)
+		return open_place(root, program, wanted, nr);
+	if (root[0])
+		nr -= NR_PLACES;
+	if (nr < NR_PLACES)
+		return open_place("", program, wanted, nr);
+	return nr == NR_PLACES ? debug_server_open(wanted->id, wanted->id_size) : -ERANGE;
 }
 
 static bool has_build_id(int fd, const struct debug_file_wanted *wanted)

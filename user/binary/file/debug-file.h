@@ -16,7 +16,8 @@ struct debug_file_wanted {
 };
 
 /*
- * Open the file in place number @nr where that of the program at @path may be.  Returns
+ * Open the file in place number @nr where that of the program at @path may be: in the root of a
+ * process, where the path begins with that (path_in_root()), and in ours.  Returns
  * a descriptor, -ENOENT if there is none, or -ERANGE if there are no more places.
  */
 int debug_file_open(const char *path, const struct debug_file_wanted *wanted, unsigned int nr);

@@ -23,6 +23,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -134,6 +135,7 @@ static struct foreign_file *take_file(struct files *files, uint32_t pid,
 {
 	struct foreign_file *file;
 	bool same_inode, same_dev;
+	char path[PATH_MAX + 48];
 	enum file_match match;
 	struct stat st;
 
@@ -146,7 +148,7 @@ static struct foreign_file *take_file(struct files *files, uint32_t pid,
 	same_inode = st.st_ino == mapping->inode;
 	same_dev = encode_dev(st.st_dev) == mapping->dev;
 	*ret = (struct file_version){ st.st_dev, st.st_ino, st.st_size, st.st_ctim };
-	file = read_file(files, fd, mapping->path, ret);
+	file = read_file(files, fd, path_in_root(pid, mapping->path, path, sizeof(path)), ret);
 	if (!file || (same_inode && (same_dev || is_same)))
 		return file;
 	match = same_in_memory(pid, mapping, file);
