@@ -40,6 +40,8 @@ int selector_take_command(struct selector *selector, int argc, char **argv)
 		selector->command = argv + optind;
 	if (selector_is_given(selector) && selector->command)
 		return cmd_usage(argv[0], "-- CMD goes with no other choice of processes");
+	if (selector->canary && (selector->command || selector->scope.nr_pids))
+		return cmd_usage(argv[0], "--canary chooses among several processes: not with -p or -- CMD");
 	if (!selector_is_given(selector) && !selector->command)
 		return cmd_usage(argv[0], "say which processes: -p PID, -e EXE, --unit NAME, --container ID or -- CMD");
 	return 0;
@@ -261,10 +263,14 @@ static int choose(struct selector *selector, const struct scope_processes *proce
 				       &selector->scope);
 	if (error == -ENOMEM)
 		return cmd_no_memory();
-	if (error)
+	if (error) {
 		log_error("fewer than %" PRIu32 " of these processes run %s", selector->canary,
 			  selector->path);
-	return error ? CMD_FAILED : 0;
+		return CMD_FAILED;
+	}
+	for (uint32_t i = 0; i < selector->canary; i++)
+		log_progress("process %" PRIu32 " was chosen", selector->scope.pids[i]);
+	return 0;
 }
 
 static int resolve_processes(struct selector *selector)
@@ -284,7 +290,7 @@ static bool is_process(const struct selector *selector)
 	struct armed_scope others = selector->scope;
 
 	others.nr_pids = 0;
-	return selector->scope.nr_pids && !selector->exe && scope_is_any(&others);
+	return selector->scope.nr_pids && !selector->exe && !selector->canary && scope_is_any(&others);
 }
 
 int selector_resolve(struct selector *selector)

@@ -18,6 +18,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "out/text.h"
 #include "store/profile-file.h"
@@ -206,7 +207,9 @@ int learning_derive(struct learning *learning)
 	int error;
 
 	model_deinit(&learning->model);
+	long_step_begin("learning types and guards");
 	error = model_derive(&learning->samples, &learning->options, &learning->model);
+	long_step_end();
 	if (error)
 		return failed(error, "cannot learn");
 	log_progress("learnt %" PRIu32 " type%s and %" PRIu32 " guard%s from %" PRIu32
@@ -253,7 +256,9 @@ int learning_add_structure(struct learning *learning, const struct trace *trace)
 	int ret, error;
 
 	extract_result_deinit(&learning->units);
+	long_step_begin("finding units and their call trees");
 	error = extract_samples(trace, &samples, &learning->units);
+	long_step_end();
 	if (error)
 		return failed(error, "cannot learn");
 	log_progress("structure: %" PRIu64 " unit%s, %" PRIu32 " distinct call tree%s",

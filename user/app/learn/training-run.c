@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app/arm/cost-estimate.h"
@@ -11,6 +12,8 @@
 #include "app/common/program-traits.h"
 #include "app/learn/dry-run.h"
 #include "base/log.h"
+#include "base/long-step.h"
+#include "out/text.h"
 #include "store/trace-file.h"
 
 /* A second one if the first one changed the guards. */
@@ -40,6 +43,10 @@ const struct option_spec training_run_options[] = {
 	  .help = "how much slower the program may become while its structure is recorded, on average; "
 	  "none: as much as it takes (default: 50, and none with --workload)" },
 	NAMED_WAIT_OPTION(AT(recording.session.named)),
+	{ 0, "canary", "N", option_count, AT(recording.session.selector.canary),
+	  .most = ARMED_SCOPE_MAX_PIDS,
+	  .help = "only N of the chosen processes, by chance, but not one that has started others of "
+	  "them if there are enough without" },
 	{ 0, "workload-may-fail", NULL, option_flag, AT(recording.is_load_loose),
 	  .help = "learn also if that command ends with an error" },
 	{ 0 },
@@ -85,14 +92,16 @@ static void report_trained(const struct training_run *run)
 {
 	const struct model *model = &run->learning.model;
 
+	printf("%s: %" PRIu32 " type%s of units, %" PRIu32 " guard%s\n", run->learning.path,
+	       model->nr_types, text_plural(model->nr_types), model->nr_guards,
+	       text_plural(model->nr_guards));
 	for (uint32_t i = 0; i < model->nr_predictions; i++) {
 		const struct model_prediction *prediction = &model->predictions[i];
 
 		if (!prediction->units)
 			continue;
-		log_progress("loop %" PRIu32 ": %.1f %% of units recognised at their end, %.2f hits a unit",
-			     prediction->loop + 1, 100 * prediction->accuracy_end,
-			     prediction->hits);
+		printf("loop %" PRIu32 ": type right in %.1f %% of units at their end, %.2f hits a unit\n",
+		       prediction->loop + 1, 100 * prediction->accuracy_end, prediction->hits);
 	}
 	recording_report_lost(&run->recording);
 	log_progress("what it knows: pg-collect show %s", run->learning.path);
@@ -112,7 +121,9 @@ static int limit_slowdown(struct training_run *run)
 		slowdown->most = 0;
 	if (!(slowdown->most > 0))
 		return 0;
+	long_step_begin("measuring what a hit costs here");
 	ret = price_measure(&prices);
+	long_step_end();
 	slowdown->hit_ns = prices.kernel_hit_ns + prices.handler_ns;
 	return ret;
 }

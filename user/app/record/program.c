@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 
 #include "base/array.h"
 #include "base/log.h"
+#include "base/open-in-root.h"
 #include "binary/file/runtime-libraries.h"
 #include "binary/stack/snapshot.h"
 #include "data/stack-copy.h"
@@ -41,6 +43,7 @@ static int open_mapped(uint32_t pid, const struct mapping *mapping)
 
 static int64_t add_file(struct program *program, uint32_t pid, const struct mapping *mapping)
 {
+	char path[PATH_MAX + 48];
 	struct program_file *file;
 	int fd = open_mapped(pid, mapping);
 	int error;
@@ -58,7 +61,8 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 		.inode = mapping->inode,
 		.fd = fd,
 	};
-	error = file->path ? foreign_code_open(fd, mapping->path, &file->code) : -ENOMEM;
+	error = file->path ? foreign_code_open(fd, path_in_root(pid, mapping->path, path, sizeof(path)),
+					       &file->code) : -ENOMEM;
 	if (error == -ENOMEM || error == -EINTR) {
 		free(file->path);
 		close(fd);

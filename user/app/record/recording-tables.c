@@ -11,6 +11,7 @@
 #include "base/array.h"
 #include "base/hash-index.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "train/trace/life.h"
 
@@ -56,10 +57,14 @@ static int arm_file(struct recording *recording, uint32_t file, const struct rec
 int recording_arm(struct recording *recording, const struct recording_site *sites, uint32_t nr,
 		  uint32_t flags)
 {
+	char what[64];
 	int ret = 0;
 
+	snprintf(what, sizeof(what), "putting %" PRIu32 " sites in", nr);
+	long_step_begin(what);
 	for (uint32_t i = 0; i < recording->program.nr_files && !ret; i++)
 		ret = arm_file(recording, i, sites, nr, flags);
+	long_step_end();
 	return ret;
 }
 

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "link/stream-reader.h"
 #include "out/text.h"
@@ -72,13 +73,17 @@ static int look_at_processes(struct recording *recording)
 {
 	struct session *session = &recording->session;
 
-	for (uint32_t i = 0; i < session->nr_known; i++) {
-		const struct process *process = &session->processes[i];
-		int error = program_look(&recording->program, process->pid, process->image_id);
+	int error = 0;
 
-		if (error && error != -ESRCH)
-			return recording_failed(recording, error, "cannot read the program");
+	long_step_begin("reading the program and its libraries");
+	for (uint32_t i = 0; i < session->nr_known && (!error || error == -ESRCH); i++) {
+		const struct process *process = &session->processes[i];
+
+		error = program_look(&recording->program, process->pid, process->image_id);
 	}
+	long_step_end();
+	if (error && error != -ESRCH)
+		return recording_failed(recording, error, "cannot read the program");
 	recording->look_ns = time_now_ns();
 	return 0;
 }
@@ -131,7 +136,9 @@ int recording_disarm(struct recording *recording)
 	int error;
 
 	recording->disarmed_ns = time_now_ns();
+	long_step_begin("taking the sites off");
 	error = link_sites_del(session->link, session->target_id);
+	long_step_end();
 	return error ? recording_failed(recording, error, "cannot take the sites off") : 0;
 }
 
@@ -233,6 +240,8 @@ int recording_read(struct recording *recording)
 		}
 		ret = keep_starts(recording, events, (uint32_t)nr);
 		structure_sites_count(recording, events, (uint32_t)nr);
+		if (!ret && keeping_up_count(&recording->keeping_up, events, (uint32_t)nr))
+			ret = cmd_no_memory();
 		if (recording->stage == RECORDING_COVERAGE)
 			take_coverage(recording, events, (uint32_t)nr);
 		else if (!ret)
@@ -285,6 +294,7 @@ static int begin_stage(struct recording *recording, enum recording_stage stage)
 	recording->begin_ns = time_now_ns();
 	recording->session.is_done = false;
 	recording->is_full = false;
+	keeping_up_begin(&recording->keeping_up, stage != RECORDING_COVERAGE);
 	holder_note(recording->session.holder, recording->session.verb, stage_name(stage));
 	return start_load(recording);
 }
@@ -341,6 +351,33 @@ static void report_progress(struct recording *recording)
 		     recording->nr_covered, recording->nr_armed, loops, text_plural(loops), left);
 }
 
+/* A workload that waits for its answers does not queue up; without a limit all is allowed. */
+static bool is_judged(const struct recording *recording)
+{
+	return recording->stage <= RECORDING_STRUCTURE && !recording->workload &&
+	       recording->slowdown.most > 0;
+}
+
+/* End it where the program falls behind its load.  Returns 0 or CMD_FAILED. */
+static int look_at_load(struct recording *recording)
+{
+	const struct keeping_thread *thread = NULL;
+	char behind[DURATION_TEXT_MAX];
+
+	if (is_judged(recording))
+		thread = keeping_up_look(&recording->keeping_up, time_now_ns(), keeping_up_busy_ns);
+	if (!thread)
+		return 0;
+	log_error("%s falls behind its load while its structure is recorded: thread %" PRIu32
+		  " had nothing to spare for %s, with %.0f wait calls a second; before, it had %.0f %% of its time, with %.0f.  Nothing is learnt",
+		  recording->session.selector.path, thread->tid,
+		  duration_format(thread->behind_ns, behind), thread->rate,
+		  100 * keeping_up_usual_idle(thread), keeping_up_usual_rate(thread));
+	log_error("train when there is less load, or for longer and more slowly (--duration, --max-slowdown %.0f), or on some of its processes (--canary N)",
+		  50 * recording->slowdown.most);
+	return CMD_FAILED;
+}
+
 static int turn(struct session *session, void *arg)
 {
 	struct recording *recording = arg;
@@ -353,6 +390,8 @@ static int turn(struct session *session, void *arg)
 	}
 	if (!ret && recording->stage == RECORDING_STRUCTURE)
 		ret = structure_sites_turn(recording);
+	if (!ret)
+		ret = look_at_load(recording);
 	if (ret)
 		return ret;
 	report_progress(recording);
@@ -539,6 +578,7 @@ void recording_deinit(struct recording *recording)
 		stream_close(recording->stream);
 	program_deinit(&recording->program);
 	slowdown_deinit(&recording->slowdown);
+	keeping_up_deinit(&recording->keeping_up);
 	trace_deinit(&recording->trace);
 	free(recording->covered);
 	free(recording->source);

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "app/audit/session.h"
+#include "app/record/keeping-up.h"
 #include "app/record/program.h"
 #include "app/record/slowdown.h"
 #include "data/model.h"
@@ -67,6 +68,7 @@ struct recording {
 	uint64_t calls; /* hooked system calls since hits are counted, while sites were on */
 	uint64_t on_ns; /* how long sites were on in windows */
 	uint64_t cpu_look_ns; /* when the program's CPU time was looked at last */
+	struct keeping_up keeping_up; /* while coverage and structure are recorded */
 	bool is_full; /* max_events are there */
 	struct trace trace; /* of the stage at hand */
 };
