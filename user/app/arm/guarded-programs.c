@@ -111,7 +111,7 @@ static void print(const struct programs *programs)
 		printf("  and %" PRIu32 " more\n", programs->nr_commands - MAX_SHOWN);
 	}
 	text_heading(stdout, "");
-	puts("--cgroup and --uid guard some of them (disarm first)");
+	puts("--args, --unit, --container, --cgroup and --uid guard some of them (disarm first)");
 }
 
 void guarded_programs_text(struct link *link, uint32_t target_id)

@@ -12,11 +12,17 @@
 #include "link/link.h"
 #include "out/text.h"
 
+/* Or both NULL. */
+static bool is_same_text(const char *a, const char *b)
+{
+	return !a == !b && (!a || !strcmp(a, b));
+}
+
 static bool is_same_scope(const struct target *a, const struct target *b)
 {
-	if (a->has_uid != b->has_uid || a->uid != b->uid || !a->cgroup != !b->cgroup)
-		return false;
-	return !a->cgroup || !strcmp(a->cgroup, b->cgroup);
+	return a->has_uid == b->has_uid && a->uid == b->uid && is_same_text(a->cgroup, b->cgroup) &&
+	       is_same_text(a->scope_args, b->scope_args) && a->nr_scope_pids == b->nr_scope_pids &&
+	       !memcmp(a->scope_pids, b->scope_pids, sizeof(a->scope_pids));
 }
 
 static bool is_former(const struct target *target, const struct target *now)
