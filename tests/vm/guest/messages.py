@@ -119,6 +119,13 @@ class Messages:
         count = self.source.choice((0, 1, 2, 5, self.source.randrange(200)))
         return b"".join(self.structure(ARRAYS[name]) for _ in range(count))
 
+    def processes(self):
+        """Ids of some, more than are taken at times."""
+        count = self.source.choice((0, 1, 2, 5, self.source.randrange(200)))
+        return b"".join(struct.pack("I", self.source.choice(self.world.pids or [0])
+                                    if not self.is_bad() else self.integer(32))
+                        for _ in range(count))
+
     def payload(self, set_name, name):
         known = self.sets[set_name][name]
         live = ID.get(set_name) if name == "id" else LIVE.get(name)
@@ -129,6 +136,8 @@ class Messages:
             return self.attributes(inner, self.sets[inner])
         if known["type"] == "string":
             return self.source.choice((b"fuzz\0", b"\0", b"", b"fuzz", b"x" * 2000 + b"\0"))
+        if known["type"] == "binary":
+            return self.processes()
         form = PACK[known["type"]]
         bits = struct.calcsize(form) * 8
         if live and not self.is_bad():
