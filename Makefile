@@ -25,9 +25,14 @@ Q := @
 say = @printf '  %-7s %s\n' $(1) $(2)
 endif
 
-LIBS := libnl-3.0 libnl-genl-3.0 libdw libelf capstone sqlite3 libsystemd jansson ncursesw libmicrohttpd zlib libnats libcurl
+LIBS := libnl-3.0 libnl-genl-3.0 libdw libelf capstone sqlite3 libsystemd jansson ncursesw zlib
+# Loaded when they are needed (user/base/library.h), so not linked with.
+LOADED := libmicrohttpd libnats libcurl
+soname = $(shell objdump -p $$($(CC) -print-file-name=$(1).so) 2> /dev/null | sed -n 's/^ *SONAME *//p')
+$(BUILD)/user/net/%.o $(BUILD)/user/http/%.o: override CPPFLAGS += -DLIBRARY_NATS='"$(call soname,libnats)"' \
+	-DLIBRARY_CURL='"$(call soname,libcurl)"' -DLIBRARY_MICROHTTPD='"$(call soname,libmicrohttpd)"'
 override CPPFLAGS += -D_GNU_SOURCE -Iinclude/uapi -Iinclude -Iuser
-ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(LIBS))
+ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(shell pkg-config --cflags $(LIBS) $(LOADED))
 LDLIBS = $(shell pkg-config --libs $(LIBS)) -lm
 
 SRC := $(sort $(wildcard user/*.c user/*/*.c user/*/*/*.c))
@@ -39,10 +44,11 @@ pg-collect: $(OBJ)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# Nothing is exported: a library with names like ours, such as json_string(), calls its own.
 $(BUILD)/%.o: %.c
 	$(call say,CC,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 -include $(OBJ:.o=.d)
 

@@ -10,7 +10,12 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "base/library.h"
 #include "base/time.h"
+
+static struct library http_library = { .soname = LIBRARY_MICROHTTPD };
+
+#define MHD_CALL(name) LIBRARY_CALL(&http_library, name)
 
 enum {
 	MAX_CONNECTIONS = 16,
@@ -40,40 +45,40 @@ static enum MHD_Result answer(struct MHD_Connection *connection, unsigned int st
 	enum MHD_Result ret = MHD_NO;
 
 	if (response)
-		ret = MHD_queue_response(connection, status, response);
+		ret = MHD_CALL(MHD_queue_response)(connection, status, response);
 	if (response)
-		MHD_destroy_response(response);
+		MHD_CALL(MHD_destroy_response)(response);
 	return ret;
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int status,
 			      const char *why)
 {
-	struct MHD_Response *response = MHD_create_response_from_buffer(strlen(why), (char *)why,
+	struct MHD_Response *response = MHD_CALL(MHD_create_response_from_buffer)(strlen(why), (char *)why,
 									MHD_RESPMEM_PERSISTENT);
 
 	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+		MHD_CALL(MHD_add_response_header)(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 	if (response)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+		MHD_CALL(MHD_add_response_header)(response, MHD_HTTP_HEADER_CONTENT_TYPE,
 					"text/plain; charset=utf-8");
 	return answer(connection, status, response);
 }
 
 static enum MHD_Result send_page(struct http_endpoint *endpoint, struct MHD_Connection *connection)
 {
-	const char *accept = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+	const char *accept = MHD_CALL(MHD_lookup_connection_value)(connection, MHD_HEADER_KIND,
 							 MHD_HTTP_HEADER_ACCEPT);
 	struct MHD_Response *response;
 	struct http_page page = { 0 };
 
 	if (endpoint->source->make(endpoint->source->arg, accept ?: "", &page))
 		return refuse(connection, MHD_HTTP_SERVICE_UNAVAILABLE, "not available now\n");
-	response = MHD_create_response_from_buffer(page.size, page.text, MHD_RESPMEM_MUST_FREE);
+	response = MHD_CALL(MHD_create_response_from_buffer)(page.size, page.text, MHD_RESPMEM_MUST_FREE);
 	if (!response)
 		free(page.text);
 	else
-		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, page.type);
+		MHD_CALL(MHD_add_response_header)(response, MHD_HTTP_HEADER_CONTENT_TYPE, page.type);
 	return answer(connection, MHD_HTTP_OK, response);
 }
 
@@ -96,7 +101,7 @@ static void on_connection(void *arg, struct MHD_Connection *connection, void **s
 			  enum MHD_ConnectionNotificationCode code)
 {
 	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		MHD_CALL(MHD_get_connection_info)(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	struct http_endpoint *endpoint = arg;
 	struct http_connection *of = *state;
 
@@ -134,7 +139,7 @@ static int start(struct http_endpoint *endpoint, int listener)
 {
 	const union MHD_DaemonInfo *info;
 
-	endpoint->daemon = MHD_start_daemon(
+	endpoint->daemon = MHD_CALL(MHD_start_daemon)(
 		MHD_USE_EPOLL, 0, NULL, NULL, on_request, endpoint,
 		MHD_OPTION_LISTEN_SOCKET, listener,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)MAX_CONNECTIONS,
@@ -143,7 +148,7 @@ static int start(struct http_endpoint *endpoint, int listener)
 		MHD_OPTION_NOTIFY_CONNECTION, on_connection, endpoint, MHD_OPTION_END);
 	if (!endpoint->daemon)
 		return -ENOMEM;
-	info = MHD_get_daemon_info(endpoint->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	info = MHD_CALL(MHD_get_daemon_info)(endpoint->daemon, MHD_DAEMON_INFO_EPOLL_FD);
 	endpoint->fd = info ? info->epoll_fd : -1;
 	return endpoint->fd < 0 ? -EOPNOTSUPP : 0;
 }
@@ -151,10 +156,13 @@ static int start(struct http_endpoint *endpoint, int listener)
 int http_endpoint_open(const struct http_address *address, const struct http_source *source,
 		       struct http_endpoint **ret)
 {
-	struct http_endpoint *endpoint = calloc(1, sizeof(*endpoint));
-	int listener, error;
+	struct http_endpoint *endpoint;
+	int listener, error = library_load(&http_library);
 
 	*ret = NULL;
+	if (error)
+		return error;
+	endpoint = calloc(1, sizeof(*endpoint));
 	if (!endpoint)
 		return -ENOMEM;
 	endpoint->source = source;
@@ -175,7 +183,7 @@ int http_endpoint_open(const struct http_address *address, const struct http_sou
 void http_endpoint_close(struct http_endpoint *endpoint)
 {
 	if (endpoint && endpoint->daemon)
-		MHD_stop_daemon(endpoint->daemon);
+		MHD_CALL(MHD_stop_daemon)(endpoint->daemon);
 	free(endpoint);
 }
 
@@ -205,9 +213,9 @@ uint64_t http_endpoint_run(struct http_endpoint *endpoint)
 	uint64_t now_ns = time_now_ns(), due_ns = end_old(endpoint, now_ns);
 	MHD_UNSIGNED_LONG_LONG ms;
 
-	MHD_run(endpoint->daemon);
+	MHD_CALL(MHD_run)(endpoint->daemon);
 	due_ns = due_ns == UINT64_MAX ? due_ns : due_ns - now_ns;
-	if (MHD_get_timeout(endpoint->daemon, &ms) == MHD_YES && ms < due_ns / NSEC_PER_MSEC)
+	if (MHD_CALL(MHD_get_timeout)(endpoint->daemon, &ms) == MHD_YES && ms < due_ns / NSEC_PER_MSEC)
 		due_ns = ms * NSEC_PER_MSEC;
 	return due_ns;
 }

@@ -68,19 +68,19 @@ static void on_answer(jsCtx *js, natsMsg *message, jsPubAck *ack, jsPubAckErr *e
 		alerts->states[i] = ACKNOWLEDGED;
 	if (error) {
 		snprintf(alerts->why, sizeof(alerts->why), "%s",
-			 error->ErrText ? error->ErrText : natsStatus_GetText(error->Err));
+			 error->ErrText ? error->ErrText : NATS_CALL(natsStatus_GetText)(error->Err));
 		alerts->has_no_stream |= error->Err == NATS_NO_RESPONDERS;
 		if (i < alerts->nr && error->ErrCode == JSStreamMessageExceedsMaximumErr)
 			alerts->states[i] = REFUSED;
 	}
 	pthread_mutex_unlock(&alerts->lock);
-	natsMsg_Destroy(message);
+	NATS_CALL(natsMsg_Destroy)(message);
 }
 
 static void disconnect(struct nats_alerts *alerts)
 {
-	jsCtx_Destroy(alerts->js);
-	natsConnection_Destroy(alerts->connection);
+	NATS_CALL(jsCtx_Destroy)(alerts->js);
+	NATS_CALL(natsConnection_Destroy)(alerts->connection);
 	alerts->js = NULL;
 	alerts->connection = NULL;
 }
@@ -92,14 +92,14 @@ static bool connect_now(struct nats_alerts *alerts, struct passing *ret)
 
 	if (nats_link_open(alerts->settings, &alerts->connection, ret->why, sizeof(ret->why)))
 		return false;
-	jsOptions_Init(&options);
+	NATS_CALL(jsOptions_Init)(&options);
 	options.PublishAsync.MaxPending = SPOOL_BATCH_ALERTS;
 	options.PublishAsync.AckHandler = on_answer;
 	options.PublishAsync.AckHandlerClosure = alerts;
-	status = natsConnection_JetStream(&alerts->js, alerts->connection, &options);
+	status = NATS_CALL(natsConnection_JetStream)(&alerts->js, alerts->connection, &options);
 	if (status == NATS_OK)
 		return true;
-	snprintf(ret->why, sizeof(ret->why), "no JetStream: %s", natsStatus_GetText(status));
+	snprintf(ret->why, sizeof(ret->why), "no JetStream: %s", NATS_CALL(natsStatus_GetText)(status));
 	disconnect(alerts);
 	return false;
 }
@@ -111,13 +111,13 @@ static bool is_connected(struct nats_alerts *alerts, struct passing *ret)
 
 	if (!alerts->connection)
 		return connect_now(alerts, ret);
-	if (natsConnection_Status(alerts->connection) == NATS_CONN_STATUS_CONNECTED)
+	if (NATS_CALL(natsConnection_Status)(alerts->connection) == NATS_CONN_STATUS_CONNECTED)
 		return true;
-	natsConnection_GetLastError(alerts->connection, &error);
+	NATS_CALL(natsConnection_GetLastError)(alerts->connection, &error);
 	snprintf(ret->why, sizeof(ret->why), "no connection to %s%s%s", nats_link_name(alerts->settings),
 		 error && *error ? ": " : "", error ? error : "");
 	/* As with a key that is refused twice: the library has given up. */
-	if (natsConnection_IsClosed(alerts->connection))
+	if (NATS_CALL(natsConnection_IsClosed)(alerts->connection))
 		disconnect(alerts);
 	else
 		ret->wait_ns = NSEC_PER_SEC;
@@ -134,7 +134,7 @@ static void make_stream(struct nats_alerts *alerts)
 	natsStatus status;
 
 	snprintf(subjects, sizeof(subjects), "%s.alerts.>", alerts->settings->subject);
-	jsStreamConfig_Init(&config);
+	NATS_CALL(jsStreamConfig_Init)(&config);
 	config.Name = alerts->settings->stream;
 	config.Subjects = list;
 	config.SubjectsLen = 1;
@@ -142,12 +142,12 @@ static void make_stream(struct nats_alerts *alerts)
 	config.Discard = js_DiscardOld;
 	config.MaxAge = STREAM_AGE_NS;
 	config.Duplicates = STREAM_WINDOW_NS;
-	status = js_AddStream(&info, alerts->js, &config, NULL, &code);
-	jsStreamInfo_Destroy(info);
+	status = NATS_CALL(js_AddStream)(&info, alerts->js, &config, NULL, &code);
+	NATS_CALL(jsStreamInfo_Destroy)(info);
 	if (status != NATS_OK)
 		snprintf(alerts->why, sizeof(alerts->why),
 			 "no stream takes %s, and %s cannot be made: %s", subjects,
-			 alerts->settings->stream, natsStatus_GetText(status));
+			 alerts->settings->stream, NATS_CALL(natsStatus_GetText)(status));
 	else
 		snprintf(alerts->why, sizeof(alerts->why), "the stream %s was made",
 			 alerts->settings->stream);
@@ -162,21 +162,21 @@ static natsStatus publish(struct nats_alerts *alerts, const struct spool_alert *
 	natsMsg *message = NULL;
 	natsStatus status;
 
-	if ((int64_t)len + HEADER_BYTES > natsConnection_GetMaxPayload(alerts->connection)) {
+	if ((int64_t)len + HEADER_BYTES > NATS_CALL(natsConnection_GetMaxPayload)(alerts->connection)) {
 		alerts->states[at] = REFUSED;
 		return NATS_OK;
 	}
 	alert_key(alerts->machine, alert->load, alert->seq, alert->id, alert->time_ns, key);
-	jsPubOptions_Init(&options);
+	NATS_CALL(jsPubOptions_Init)(&options);
 	options.MsgId = key;
-	status = natsMsg_Create(&message, alerts->subject, NULL, alert->json, (int)len);
+	status = NATS_CALL(natsMsg_Create)(&message, alerts->subject, NULL, alert->json, (int)len);
 	if (status != NATS_OK)
 		return status;
 	pthread_mutex_lock(&alerts->lock);
 	alerts->messages[at] = message;
 	pthread_mutex_unlock(&alerts->lock);
-	status = js_PublishMsgAsync(alerts->js, &message, &options);
-	natsMsg_Destroy(message);
+	status = NATS_CALL(js_PublishMsgAsync)(alerts->js, &message, &options);
+	NATS_CALL(natsMsg_Destroy)(message);
 	return status;
 }
 
@@ -187,11 +187,11 @@ static void wait_for_answers(struct nats_alerts *alerts)
 	natsMsgList rest = { 0 };
 	jsPubOptions options;
 
-	jsPubOptions_Init(&options);
+	NATS_CALL(jsPubOptions_Init)(&options);
 	options.MaxWait = LOOK_MS;
-	while (js_PublishAsyncComplete(alerts->js, &options) == NATS_TIMEOUT) {
+	while (NATS_CALL(js_PublishAsyncComplete)(alerts->js, &options) == NATS_TIMEOUT) {
 		if (time_now_ns() < end_ns && !pending_end() &&
-		    natsConnection_Status(alerts->connection) == NATS_CONN_STATUS_CONNECTED)
+		    NATS_CALL(natsConnection_Status)(alerts->connection) == NATS_CONN_STATUS_CONNECTED)
 			continue;
 		pthread_mutex_lock(&alerts->lock);
 		if (!alerts->why[0])
@@ -201,8 +201,8 @@ static void wait_for_answers(struct nats_alerts *alerts)
 		break;
 	}
 	/* No answer to these is handed to us from here on. */
-	if (js_PublishAsyncGetPendingList(&rest, alerts->js) == NATS_OK)
-		natsMsgList_Destroy(&rest);
+	if (NATS_CALL(js_PublishAsyncGetPendingList)(&rest, alerts->js) == NATS_OK)
+		NATS_CALL(natsMsgList_Destroy)(&rest);
 }
 
 static void begin(struct nats_alerts *alerts)
@@ -242,7 +242,7 @@ static void pass(struct transport *transport, const struct spool_batch *batch, s
 	wait_for_answers(alerts);
 	if (status != NATS_OK && !alerts->why[0])
 		snprintf(alerts->why, sizeof(alerts->why), "cannot publish: %s",
-			 natsStatus_GetText(status));
+			 NATS_CALL(natsStatus_GetText)(status));
 	if (alerts->has_no_stream)
 		make_stream(alerts);
 	sum_up(alerts, batch->nr, ret);
@@ -253,7 +253,7 @@ static void close_alerts(struct transport *transport)
 	struct nats_alerts *alerts = (struct nats_alerts *)transport;
 
 	disconnect(alerts);
-	nats_Close();
+	NATS_CALL(nats_Close)();
 	pthread_mutex_destroy(&alerts->lock);
 	free(alerts->subject);
 	free(alerts);
@@ -261,8 +261,11 @@ static void close_alerts(struct transport *transport)
 
 struct transport *nats_alerts_new(const struct nats_settings *settings, const char *machine)
 {
-	struct nats_alerts *alerts = calloc(1, sizeof(*alerts));
+	struct nats_alerts *alerts;
 
+	if (library_load(&nats_library))
+		return NULL;
+	alerts = calloc(1, sizeof(*alerts));
 	if (!alerts || asprintf(&alerts->subject, "%s.alerts.%s", settings->subject, machine) < 0) {
 		free(alerts);
 		return NULL;

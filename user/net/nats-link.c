@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+struct library nats_library = { .soname = LIBRARY_NATS };
+
 enum {
 	MAX_SERVERS = 16,
 	CONNECT_MS = 5000,
@@ -26,7 +28,7 @@ static natsStatus set_servers(natsOptions *options, char *text)
 
 	for (char *url = strtok(text, ", "); url && nr < MAX_SERVERS; url = strtok(NULL, ", "))
 		servers[nr++] = url;
-	return natsOptions_SetServers(options, servers, nr);
+	return NATS_CALL(natsOptions_SetServers)(options, servers, nr);
 }
 
 static natsStatus set_keys(natsOptions *options, const struct nats_settings *settings)
@@ -34,31 +36,31 @@ static natsStatus set_keys(natsOptions *options, const struct nats_settings *set
 	natsStatus status = NATS_OK;
 
 	if (settings->credentials)
-		status = natsOptions_SetUserCredentialsFromFiles(options, settings->credentials, NULL);
+		status = NATS_CALL(natsOptions_SetUserCredentialsFromFiles)(options, settings->credentials, NULL);
 	if (status == NATS_OK && settings->ca)
-		status = natsOptions_LoadCATrustedCertificates(options, settings->ca);
+		status = NATS_CALL(natsOptions_LoadCATrustedCertificates)(options, settings->ca);
 	if (status == NATS_OK && settings->certificate)
-		status = natsOptions_LoadCertificatesChain(options, settings->certificate,
+		status = NATS_CALL(natsOptions_LoadCertificatesChain)(options, settings->certificate,
 							   settings->key);
 	if (status == NATS_OK && (settings->ca || settings->certificate))
-		status = natsOptions_SetSecure(options, true);
+		status = NATS_CALL(natsOptions_SetSecure)(options, true);
 	return status;
 }
 
 static natsStatus set_patience(natsOptions *options)
 {
-	natsStatus status = natsOptions_SetTimeout(options, CONNECT_MS);
+	natsStatus status = NATS_CALL(natsOptions_SetTimeout)(options, CONNECT_MS);
 
 	if (status == NATS_OK)
-		status = natsOptions_SetMaxReconnect(options, -1);
+		status = NATS_CALL(natsOptions_SetMaxReconnect)(options, -1);
 	if (status == NATS_OK)
-		status = natsOptions_SetReconnectWait(options, RECONNECT_MS);
+		status = NATS_CALL(natsOptions_SetReconnectWait)(options, RECONNECT_MS);
 	if (status == NATS_OK)
-		status = natsOptions_SetReconnectJitter(options, JITTER_MS, JITTER_MS);
+		status = NATS_CALL(natsOptions_SetReconnectJitter)(options, JITTER_MS, JITTER_MS);
 	if (status == NATS_OK)
-		status = natsOptions_SetPingInterval(options, PING_MS);
+		status = NATS_CALL(natsOptions_SetPingInterval)(options, PING_MS);
 	if (status == NATS_OK)
-		status = natsOptions_SetMaxPingsOut(options, MAX_PINGS);
+		status = NATS_CALL(natsOptions_SetMaxPingsOut)(options, MAX_PINGS);
 	return status;
 }
 
@@ -73,7 +75,7 @@ const char *nats_link_open(const struct nats_settings *settings, natsConnection 
 			   size_t size)
 {
 	natsOptions *options = NULL;
-	natsStatus status = natsOptions_Create(&options);
+	natsStatus status = NATS_CALL(natsOptions_Create)(&options);
 	char servers[4096];
 
 	*ret = NULL;
@@ -81,17 +83,17 @@ const char *nats_link_open(const struct nats_settings *settings, natsConnection 
 	if (status == NATS_OK)
 		status = set_servers(options, servers);
 	if (status == NATS_OK)
-		status = natsOptions_SetName(options, "perfguard");
+		status = NATS_CALL(natsOptions_SetName)(options, "perfguard");
 	if (status == NATS_OK)
 		status = set_keys(options, settings);
 	if (status == NATS_OK)
 		status = set_patience(options);
 	if (status == NATS_OK)
-		status = natsConnection_Connect(ret, options);
-	natsOptions_Destroy(options);
+		status = NATS_CALL(natsConnection_Connect)(ret, options);
+	NATS_CALL(natsOptions_Destroy)(options);
 	if (status == NATS_OK)
 		return NULL;
 	snprintf(why, size, "cannot connect to %s: %s", nats_link_name(settings),
-		 natsStatus_GetText(status));
+		 NATS_CALL(natsStatus_GetText)(status));
 	return why;
 }

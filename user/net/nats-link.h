@@ -8,6 +8,13 @@
 
 #include <stddef.h>
 
+#include "base/library.h"
+
+/* What these call is loaded. */
+extern struct library nats_library;
+
+#define NATS_CALL(name) LIBRARY_CALL(&nats_library, name)
+
 typedef struct __natsConnection natsConnection; /* of nats/nats.h */
 
 struct nats_settings {
@@ -23,7 +30,7 @@ struct nats_settings {
 /* Where it is, without user and password. */
 const char *nats_link_name(const struct nats_settings *settings);
 
-/* Returns NULL, or a description of what failed, in @why. */
+/* The library is loaded.  Returns NULL, or a description of what failed, in @why. */
 const char *nats_link_open(const struct nats_settings *settings, natsConnection **ret, char *why,
 			   size_t size);
 

@@ -26,34 +26,38 @@ struct nats_profiles {
 
 static int failed(natsStatus status, const char *what, char why[TRANSPORT_WHY_MAX])
 {
-	snprintf(why, TRANSPORT_WHY_MAX, "cannot %s: %s", what, natsStatus_GetText(status));
+	snprintf(why, TRANSPORT_WHY_MAX, "cannot %s: %s", what, NATS_CALL(natsStatus_GetText)(status));
 	return status == NATS_NO_MEMORY ? -ENOMEM : status == NATS_NOT_FOUND ? -ENOENT : -EIO;
 }
 
 static natsStatus open_bucket(struct nats_profiles *profiles)
 {
-	natsStatus status = natsConnection_JetStream(&profiles->js, profiles->connection, NULL);
+	natsStatus status = NATS_CALL(natsConnection_JetStream)(&profiles->js, profiles->connection, NULL);
 	kvConfig config;
 
 	if (status == NATS_OK)
-		status = js_KeyValue(&profiles->store, profiles->js, bucket);
+		status = NATS_CALL(js_KeyValue)(&profiles->store, profiles->js, bucket);
 	if (status != NATS_NOT_FOUND)
 		return status;
-	kvConfig_Init(&config);
+	NATS_CALL(kvConfig_Init)(&config);
 	config.Bucket = bucket;
 	config.History = 1;
 	config.StorageType = js_FileStorage;
-	return js_CreateKeyValue(&profiles->store, profiles->js, &config);
+	return NATS_CALL(js_CreateKeyValue)(&profiles->store, profiles->js, &config);
 }
 
 int nats_profiles_open(const struct nats_settings *settings, struct nats_profiles **ret,
 		       char why[TRANSPORT_WHY_MAX])
 {
-	struct nats_profiles *profiles = calloc(1, sizeof(*profiles));
+	struct nats_profiles *profiles;
 	natsStatus status;
 	int error = 0;
 
 	*ret = NULL;
+	snprintf(why, TRANSPORT_WHY_MAX, "the library of NATS cannot be loaded");
+	if (library_load(&nats_library))
+		return -ELIBACC;
+	profiles = calloc(1, sizeof(*profiles));
 	snprintf(why, TRANSPORT_WHY_MAX, "out of memory");
 	if (!profiles)
 		return -ENOMEM;
@@ -73,21 +77,21 @@ int nats_profiles_open(const struct nats_settings *settings, struct nats_profile
 
 void nats_profiles_close(struct nats_profiles *profiles)
 {
-	kvStore_Destroy(profiles->store);
-	jsCtx_Destroy(profiles->js);
-	natsConnection_Destroy(profiles->connection);
+	NATS_CALL(kvStore_Destroy)(profiles->store);
+	NATS_CALL(jsCtx_Destroy)(profiles->js);
+	NATS_CALL(natsConnection_Destroy)(profiles->connection);
 	free(profiles);
-	nats_Close();
+	NATS_CALL(nats_Close)();
 }
 
 static bool has_label(struct nats_profiles *profiles, const char *key, const char *label)
 {
 	kvEntry *entry = NULL;
-	bool ret = kvStore_Get(&entry, profiles->store, key) == NATS_OK &&
-		   (size_t)kvEntry_ValueLen(entry) == strlen(label) &&
-		   !memcmp(kvEntry_Value(entry), label, strlen(label));
+	bool ret = NATS_CALL(kvStore_Get)(&entry, profiles->store, key) == NATS_OK &&
+		   (size_t)NATS_CALL(kvEntry_ValueLen)(entry) == strlen(label) &&
+		   !memcmp(NATS_CALL(kvEntry_Value)(entry), label, strlen(label));
 
-	kvEntry_Destroy(entry);
+	NATS_CALL(kvEntry_Destroy)(entry);
 	return ret;
 }
 
@@ -105,10 +109,10 @@ int nats_profiles_put(struct nats_profiles *profiles, const char *build_id, cons
 		size_t size = len - at < PART_BYTES ? len - at : PART_BYTES;
 
 		snprintf(part, sizeof(part), "part.%s.%s.%zu", build_id, machine, nr);
-		status = kvStore_Put(NULL, profiles->store, part, bytes + at, (int)size);
+		status = NATS_CALL(kvStore_Put)(NULL, profiles->store, part, bytes + at, (int)size);
 	}
 	if (status == NATS_OK)
-		status = kvStore_PutString(NULL, profiles->store, key, label);
+		status = NATS_CALL(kvStore_PutString)(NULL, profiles->store, key, label);
 	return status == NATS_OK ? 0 : failed(status, "publish a profile", why);
 }
 
@@ -127,12 +131,12 @@ static int take(kvEntry *entry,
 {
 	char key[KEY_MAX], label[NATS_LABEL_MAX];
 	const char *build_id, *machine;
-	int len = kvEntry_ValueLen(entry);
+	int len = NATS_CALL(kvEntry_ValueLen)(entry);
 
-	snprintf(key, sizeof(key), "%s", kvEntry_Key(entry));
+	snprintf(key, sizeof(key), "%s", NATS_CALL(kvEntry_Key)(entry));
 	if (!split(key, &build_id, &machine) || len < 0 || len >= (int)sizeof(label))
 		return 0;
-	snprintf(label, sizeof(label), "%.*s", len, (const char *)kvEntry_Value(entry));
+	snprintf(label, sizeof(label), "%.*s", len, (const char *)NATS_CALL(kvEntry_Value)(entry));
 	return fn(build_id, machine, label, arg);
 }
 
@@ -147,18 +151,18 @@ int nats_profiles_list(struct nats_profiles *profiles,
 	natsStatus status;
 	int ret = 0;
 
-	kvWatchOptions_Init(&options);
+	NATS_CALL(kvWatchOptions_Init)(&options);
 	options.IgnoreDeletes = true;
-	status = kvStore_Watch(&watcher, profiles->store, "profile.>", &options);
+	status = NATS_CALL(kvStore_Watch)(&watcher, profiles->store, "profile.>", &options);
 	/* What is there ends with none. */
 	while (status == NATS_OK && !ret) {
-		status = kvWatcher_Next(&entry, watcher, WAIT_MS);
+		status = NATS_CALL(kvWatcher_Next)(&entry, watcher, WAIT_MS);
 		if (status != NATS_OK || !entry)
 			break;
 		ret = take(entry, fn, arg);
-		kvEntry_Destroy(entry);
+		NATS_CALL(kvEntry_Destroy)(entry);
 	}
-	kvWatcher_Destroy(watcher);
+	NATS_CALL(kvWatcher_Destroy)(watcher);
 	return status == NATS_OK ? ret : failed(status, "list profiles", why);
 }
 
@@ -174,15 +178,15 @@ int nats_profiles_get(struct nats_profiles *profiles, const char *build_id, cons
 		char key[KEY_MAX];
 
 		snprintf(key, sizeof(key), "part.%s.%s.%zu", build_id, machine, nr++);
-		status = kvStore_Get(&entry, profiles->store, key);
-		if (status == NATS_OK && (kvEntry_ValueLen(entry) <= 0 ||
-					  (size_t)kvEntry_ValueLen(entry) > len - at))
+		status = NATS_CALL(kvStore_Get)(&entry, profiles->store, key);
+		if (status == NATS_OK && (NATS_CALL(kvEntry_ValueLen)(entry) <= 0 ||
+					  (size_t)NATS_CALL(kvEntry_ValueLen)(entry) > len - at))
 			status = NATS_ILLEGAL_STATE;
 		if (status == NATS_OK) {
-			memcpy(bytes + at, kvEntry_Value(entry), (size_t)kvEntry_ValueLen(entry));
-			at += (size_t)kvEntry_ValueLen(entry);
+			memcpy(bytes + at, NATS_CALL(kvEntry_Value)(entry), (size_t)NATS_CALL(kvEntry_ValueLen)(entry));
+			at += (size_t)NATS_CALL(kvEntry_ValueLen)(entry);
 		}
-		kvEntry_Destroy(entry);
+		NATS_CALL(kvEntry_Destroy)(entry);
 	}
 	*ret = bytes;
 	if (status == NATS_OK)

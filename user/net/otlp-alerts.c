@@ -14,8 +14,13 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "base/library.h"
 #include "base/pending.h"
 #include "net/otlp-request.h"
+
+static struct library curl_library = { .soname = LIBRARY_CURL };
+
+#define CURL_CALL(name) LIBRARY_CALL(&curl_library, name)
 
 enum {
 	CONNECT_S = 5,
@@ -84,9 +89,9 @@ static void judge(struct otlp_alerts *alerts, const struct spool_batch *batch, u
 	curl_off_t retry_s = 0;
 	long status = 0;
 
-	curl_easy_getinfo(alerts->curl, CURLINFO_RESPONSE_CODE, &status);
+	CURL_CALL(curl_easy_getinfo)(alerts->curl, CURLINFO_RESPONSE_CODE, &status);
 	if (is_retried(status)) {
-		curl_easy_getinfo(alerts->curl, CURLINFO_RETRY_AFTER, &retry_s);
+		CURL_CALL(curl_easy_getinfo)(alerts->curl, CURLINFO_RETRY_AFTER, &retry_s);
 		ret->wait_ns = (uint64_t)(retry_s > 0 && retry_s < 86400 ? retry_s : 0) * NSEC_PER_SEC;
 		describe(alerts, status, ret->why);
 		return;
@@ -119,14 +124,14 @@ static void pass(struct transport *transport, const struct spool_batch *batch, s
 	}
 	alerts->len = 0;
 	alerts->error[0] = '\0';
-	curl_easy_setopt(alerts->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
-	curl_easy_setopt(alerts->curl, CURLOPT_POSTFIELDS, text);
-	code = curl_easy_perform(alerts->curl);
+	CURL_CALL(curl_easy_setopt)(alerts->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(text));
+	CURL_CALL(curl_easy_setopt)(alerts->curl, CURLOPT_POSTFIELDS, text);
+	code = CURL_CALL(curl_easy_perform)(alerts->curl);
 	if (code == CURLE_OK)
 		judge(alerts, batch, nr, ret);
 	else
 		snprintf(ret->why, sizeof(ret->why), "%s",
-			 alerts->error[0] ? alerts->error : curl_easy_strerror(code));
+			 alerts->error[0] ? alerts->error : CURL_CALL(curl_easy_strerror)(code));
 	free(text);
 }
 
@@ -134,15 +139,15 @@ static void close_alerts(struct transport *transport)
 {
 	struct otlp_alerts *alerts = (struct otlp_alerts *)transport;
 
-	curl_easy_cleanup(alerts->curl);
-	curl_slist_free_all(alerts->headers);
+	CURL_CALL(curl_easy_cleanup)(alerts->curl);
+	CURL_CALL(curl_slist_free_all)(alerts->headers);
 	free(alerts->answer);
 	free(alerts);
 }
 
 static int add_header(struct otlp_alerts *alerts, const char *line)
 {
-	struct curl_slist *headers = curl_slist_append(alerts->headers, line);
+	struct curl_slist *headers = CURL_CALL(curl_slist_append)(alerts->headers, line);
 
 	if (headers)
 		alerts->headers = headers;
@@ -176,20 +181,20 @@ static void set_options(struct otlp_alerts *alerts, const struct otlp_settings *
 {
 	CURL *curl = alerts->curl;
 
-	curl_easy_setopt(curl, CURLOPT_URL, url);
-	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-	curl_easy_setopt(curl, CURLOPT_POST, 1L);
-	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, alerts->headers);
-	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
-	curl_easy_setopt(curl, CURLOPT_TIMEOUT, (long)REQUEST_S);
-	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-	curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
-	curl_easy_setopt(curl, CURLOPT_WRITEDATA, alerts);
-	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, alerts->error);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_URL, url);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_POST, 1L);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_HTTPHEADER, alerts->headers);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_S);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_TIMEOUT, (long)REQUEST_S);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_NOSIGNAL, 1L);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_NOPROGRESS, 0L);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_WRITEFUNCTION, on_answer);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_WRITEDATA, alerts);
+	CURL_CALL(curl_easy_setopt)(curl, CURLOPT_ERRORBUFFER, alerts->error);
 	if (settings->ca)
-		curl_easy_setopt(curl, CURLOPT_CAINFO, settings->ca);
+		CURL_CALL(curl_easy_setopt)(curl, CURLOPT_CAINFO, settings->ca);
 }
 
 static int prepare(struct otlp_alerts *alerts, const struct otlp_settings *settings,
@@ -206,7 +211,7 @@ static int prepare(struct otlp_alerts *alerts, const struct otlp_settings *setti
 	while (len && url[len - 1] == '/')
 		len--;
 	strcpy(url + len, "/v1/logs");
-	alerts->curl = curl_easy_init();
+	alerts->curl = CURL_CALL(curl_easy_init)();
 	alerts->answer = malloc(MAX_ANSWER);
 	/* No "Expect: 100-continue": it costs a round trip. */
 	error = !alerts->curl || !alerts->answer ? -ENOMEM :
@@ -221,8 +226,12 @@ static int prepare(struct otlp_alerts *alerts, const struct otlp_settings *setti
 struct transport *otlp_alerts_new(const struct otlp_settings *settings, const char *machine,
 				  const char *version, char why[TRANSPORT_WHY_MAX])
 {
-	struct otlp_alerts *alerts = calloc(1, sizeof(*alerts));
+	struct otlp_alerts *alerts;
 
+	snprintf(why, TRANSPORT_WHY_MAX, "libcurl cannot be loaded");
+	if (library_load(&curl_library))
+		return NULL;
+	alerts = calloc(1, sizeof(*alerts));
 	if (!alerts)
 		return NULL;
 	alerts->transport = (struct transport){ .pass = pass, .close = close_alerts };
