@@ -28,9 +28,11 @@ SPOILED = 0.05
 SOUND = 1 / 3
 COPIES = 4
 # Requests that get far only after others have; and those with long answers.
-WEIGHTS = {"profile-add": 6, "site-add": 3, "profile-arm": 3, "target-new": 2,
-           "target-del": 0.3, "site-del": 0.5, "profile-new": 0.5, "alert-get": 0.3,
+WEIGHTS = {"profile-add": 6, "site-add": 3, "profile-arm": 6, "target-new": 2,
+           "target-set": 2, "target-del": 0.3, "site-del": 0.5, "profile-new": 0.5, "alert-get": 0.3,
            "wait-get": 0.3}
+# Attributes that hardly any process or request fits, all together.
+SCOPES = ("scope-pids", "scope-args")
 COSTS = ("budget-ppm", "kernel-hit-ns", "module-hit-ns", "stepped-hit-ns", "call-ns", "unit-ns")
 # Values at the edges of what an attribute can be.
 EDGES = [struct.pack(form, value) for form in "IQ" for value in
@@ -121,10 +123,11 @@ class Messages:
 
     def processes(self):
         """Ids of some, more than are taken at times."""
-        count = self.source.choice((0, 1, 2, 5, self.source.randrange(200)))
-        return b"".join(struct.pack("I", self.source.choice(self.world.pids or [0])
-                                    if not self.is_bad() else self.integer(32))
-                        for _ in range(count))
+        if self.is_bad():
+            return b"".join(struct.pack("I", self.integer(32))
+                            for _ in range(self.source.randrange(200)))
+        return b"".join(struct.pack("I", self.source.choice(self.world.pids or [0]))
+                        for _ in range(self.source.randrange(1, 4)))
 
     def payload(self, set_name, name):
         known = self.sets[set_name][name]
@@ -134,6 +137,8 @@ class Messages:
         if known["type"] == "nest":
             inner = known["nested-attributes"]
             return self.attributes(inner, self.sets[inner])
+        if name == "scope-args" and not self.is_bad():
+            return b"fuzz\0"
         if known["type"] == "string":
             return self.source.choice((b"fuzz\0", b"\0", b"", b"fuzz", b"x" * 2000 + b"\0"))
         if known["type"] == "binary":
@@ -173,7 +178,9 @@ class Messages:
     def attributes(self, set_name, names):
         """Most of those that are taken; each may be there twice, or somewhere else."""
         few = self.source.random() < 0.5
-        chosen = [name for name in names if not few or self.source.random() < 0.85]
+        chosen = [name for name in names
+                  if (not few or self.source.random() < 0.85) and
+                  (name not in SCOPES or self.source.random() < 0.3)]
         if chosen and self.is_bad():
             chosen += self.source.choices(chosen, k=self.source.randrange(1, 40))
         if self.is_bad():
