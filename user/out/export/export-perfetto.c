@@ -96,22 +96,28 @@ static void put_arguments(struct json *json, const struct exported *exported)
 	json_end(json);
 }
 
-/* A begin and an end: to a begin and a length, what is rounded would stick out of what it is in. */
-static void put_slice(struct perfetto *perfetto, const struct exported *exported, const char *phase,
-		      const char *name, uint64_t at_ns)
+/*
+ * The begin or the end of a span: to a begin and a length, what is rounded would stick out of what it
+ * is in.  Those of a unit are nested in their thread, those of a request have its id.
+ */
+static void begin_edge(struct perfetto *perfetto, const struct exported *exported, bool is_begin,
+		       const char *name, uint64_t at_ns)
 {
+	bool is_request = exported->is_request;
+	const char *phase = is_begin ? is_request ? "b" : "B" : is_request ? "e" : "E";
+
 	begin_event(perfetto, phase, name, exported->pid, exported->tid);
-	json_string(&perfetto->json, "cat", "unit");
+	json_string(&perfetto->json, "cat", is_request ? "request" : "unit");
+	if (is_request)
+		json_u64(&perfetto->json, "id", perfetto->nr_requests);
 	put_time(&perfetto->json, "ts", at_ns);
 }
 
-static void put_async(struct perfetto *perfetto, const struct exported *exported, const char *phase,
-		      const char *name, uint64_t at_ns)
+static void put_edge(struct perfetto *perfetto, const struct exported *exported, bool is_begin,
+		     const char *name, uint64_t at_ns)
 {
-	begin_event(perfetto, phase, name, exported->pid, exported->tid);
-	json_string(&perfetto->json, "cat", "request");
-	json_u64(&perfetto->json, "id", perfetto->nr_requests);
-	put_time(&perfetto->json, "ts", at_ns);
+	begin_edge(perfetto, exported, is_begin, name, at_ns);
+	end_event(perfetto);
 }
 
 /* The next part, from *@at_ns on: no longer than what is left until @end_ns. */
@@ -120,53 +126,28 @@ static uint64_t part_of(const struct exported_part *part, uint64_t at_ns, uint64
 	return part->ns < end_ns - at_ns ? part->ns : end_ns - at_ns;
 }
 
-static void put_unit(struct perfetto *perfetto, const struct exported *exported, uint64_t at_ns)
+static void put_span(struct perfetto *perfetto, const struct exported *exported, uint64_t at_ns)
 {
 	uint64_t end_ns = at_ns + exported->elapsed_ns;
 	char name[EXPORTED_NAME_MAX], part[64];
 
+	perfetto->nr_requests += exported->is_request;
 	snprintf(name, sizeof(name), "%s: %s", exported->kind, exported->place);
-	put_slice(perfetto, exported, "B", name, at_ns);
+	begin_edge(perfetto, exported, true, name, at_ns);
 	put_arguments(&perfetto->json, exported);
 	end_event(perfetto);
 	for (uint32_t i = 0; i < exported->nr_parts; i++) {
 		uint64_t ns = part_of(&exported->parts[i], at_ns, end_ns);
 
 		snprintf(part, sizeof(part), "sum: %s", exported->parts[i].name);
-		put_slice(perfetto, exported, "B", part, at_ns);
-		end_event(perfetto);
+		put_edge(perfetto, exported, true, part, at_ns);
 		at_ns += ns;
-		put_slice(perfetto, exported, "E", part, at_ns);
-		end_event(perfetto);
+		put_edge(perfetto, exported, false, part, at_ns);
 	}
-	put_slice(perfetto, exported, "E", name, end_ns);
-	/* Speedscope finds the begin by these. */
-	put_arguments(&perfetto->json, exported);
-	end_event(perfetto);
-}
-
-static void put_request(struct perfetto *perfetto, const struct exported *exported, uint64_t at_ns)
-{
-	uint64_t end_ns = at_ns + exported->elapsed_ns;
-	char name[EXPORTED_NAME_MAX];
-
-	perfetto->nr_requests++;
-	snprintf(name, sizeof(name), "%s: %s", exported->kind, exported->place);
-	put_async(perfetto, exported, "b", name, at_ns);
-	put_arguments(&perfetto->json, exported);
-	end_event(perfetto);
-	for (uint32_t i = 0; i < exported->nr_parts; i++) {
-		uint64_t ns = part_of(&exported->parts[i], at_ns, end_ns);
-		char part[64];
-
-		snprintf(part, sizeof(part), "sum: %s", exported->parts[i].name);
-		put_async(perfetto, exported, "b", part, at_ns);
-		end_event(perfetto);
-		at_ns += ns;
-		put_async(perfetto, exported, "e", part, at_ns);
-		end_event(perfetto);
-	}
-	put_async(perfetto, exported, "e", name, end_ns);
+	begin_edge(perfetto, exported, false, name, end_ns);
+	/* Speedscope finds the begin of a unit by these. */
+	if (!exported->is_request)
+		put_arguments(&perfetto->json, exported);
 	end_event(perfetto);
 }
 
@@ -226,10 +207,7 @@ static int put_one(const struct exported *exported, void *arg)
 	put_name(perfetto, "process_name", exported->program, exported->pid, exported->pid);
 	if (*exported->comm)
 		put_name(perfetto, "thread_name", exported->comm, exported->pid, exported->tid);
-	if (exported->is_request)
-		put_request(perfetto, exported, at_ns);
-	else
-		put_unit(perfetto, exported, at_ns);
+	put_span(perfetto, exported, at_ns);
 	for (uint32_t i = 0; i < exported->nr_stacks; i++)
 		put_stack(perfetto, exported, &exported->stacks[i],
 			  at_ns + exported->elapsed_ns);
