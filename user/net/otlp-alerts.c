@@ -15,6 +15,7 @@
 
 #include "base/duration.h"
 #include "base/library.h"
+#include "base/machine.h"
 #include "base/pending.h"
 #include "net/otlp-request.h"
 
@@ -31,7 +32,6 @@ enum {
 struct otlp_alerts {
 	struct transport transport;
 	struct otlp_source source;
-	char host[256];
 	CURL *curl;
 	struct curl_slist *headers;
 	char *answer; /* has MAX_ANSWER bytes */
@@ -227,6 +227,7 @@ struct transport *otlp_alerts_new(const struct otlp_settings *settings, const ch
 				  const char *version, char why[TRANSPORT_WHY_MAX])
 {
 	struct otlp_alerts *alerts;
+	const char *host;
 
 	snprintf(why, TRANSPORT_WHY_MAX, "libcurl cannot be loaded");
 	if (library_load(&curl_library))
@@ -235,10 +236,9 @@ struct transport *otlp_alerts_new(const struct otlp_settings *settings, const ch
 	if (!alerts)
 		return NULL;
 	alerts->transport = (struct transport){ .pass = pass, .close = close_alerts };
-	if (gethostname(alerts->host, sizeof(alerts->host) - 1))
-		snprintf(alerts->host, sizeof(alerts->host), "localhost");
+	host = machine_here()->host;
 	alerts->source = (struct otlp_source){
-		.machine = machine, .host = alerts->host, .version = version,
+		.machine = machine, .host = *host ? host : "localhost", .version = version,
 	};
 	if (!prepare(alerts, settings, why))
 		return &alerts->transport;

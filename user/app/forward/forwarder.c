@@ -15,6 +15,7 @@
 #include "app/common/command.h"
 #include "app/common/signals.h"
 #include "app/serve/service-config.h"
+#include "base/back-off.h"
 #include "base/background.h"
 #include "base/capabilities.h"
 #include "base/duration.h"
@@ -88,9 +89,7 @@ static void say(struct forwarder *forwarder, const char *state, bool is_retry)
 static uint64_t back_off(struct forwarder *forwarder, const char *why, uint64_t wanted_ns)
 {
 	say(forwarder, why, true);
-	forwarder->wait_ns = !forwarder->wait_ns		? FIRST_WAIT_NS :
-			     forwarder->wait_ns < LAST_WAIT_NS / 2 ? 2 * forwarder->wait_ns :
-								   LAST_WAIT_NS;
+	forwarder->wait_ns = back_off_next(forwarder->wait_ns, FIRST_WAIT_NS, LAST_WAIT_NS);
 	if (wanted_ns > MOST_WAIT_NS)
 		wanted_ns = MOST_WAIT_NS;
 	/* What the other side wants is a floor, not a time at which all have to come. */

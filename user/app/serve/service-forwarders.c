@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "app/serve/service-config.h"
+#include "base/back-off.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
@@ -54,9 +55,7 @@ static void look_after(struct service_forwarders *forwarders, int i, uint64_t no
 		forwarder->due_ns = now_ns + forwarders->sync_ns;
 		return;
 	}
-	forwarder->wait_ns = !forwarder->wait_ns		? FIRST_WAIT_NS :
-			     forwarder->wait_ns < LAST_WAIT_NS / 2 ? 2 * forwarder->wait_ns :
-								   LAST_WAIT_NS;
+	forwarder->wait_ns = back_off_next(forwarder->wait_ns, FIRST_WAIT_NS, LAST_WAIT_NS);
 	forwarder->due_ns = now_ns + forwarder->wait_ns;
 	log_warning("%s: its process has ended; it is started again in %" PRIu64 " s", name_of(i),
 		    (uint64_t)(forwarder->wait_ns / NSEC_PER_SEC));
