@@ -8,7 +8,7 @@
 #include <linux/slab.h>
 
 /*
- * Of another process nothing is waited for: neither a page nor, but for some milliseconds, the
+ * Of another process nothing is waited for: neither a page nor, for more than some milliseconds, the
  * memory's lock.
  */
 static int copy(struct task_struct *task, struct mm_struct *mm, unsigned long at, char *text,

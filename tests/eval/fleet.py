@@ -89,7 +89,7 @@ class Server:
 
 
 class Proxy:
-    """Between one machine and the server; when it is cut, nothing passes, and nobody is told."""
+    """Between one machine and the server; when it is cut, nothing passes, and nobody is notified."""
 
     def __init__(self, to):
         self.to, self.is_cut = to, False

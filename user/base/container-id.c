@@ -77,7 +77,7 @@ static bool is_named(struct part part, const struct part *before, struct part *r
 	drop_end(ret, is_machine ? ".service" : ".scope");
 	if (is_machine)
 		return true;
-	/* Those of libvirt are no containers, but for its LXC. */
+	/* Those of libvirt are no containers, except its LXC. */
 	return ret->len < part.len && drop_start(ret, "machine-") && !starts(ret, "qemu");
 }
 

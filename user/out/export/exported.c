@@ -28,7 +28,7 @@ char *exported_frame_name(const struct frame *frame, char ret[EXPORTED_NAME_MAX]
 	return ret;
 }
 
-/* Of a unit these are all of its time; of a request, too, but for the run queue, which is in them. */
+/* Of a unit these are all of its time; of a request, too, except the run queue, which is in them. */
 static void set_parts(struct exported *exported, const json_t *account)
 {
 	static const char *const unit_parts[] = { "cpu", "runqueue", "blocked", "stopped", NULL };
