@@ -120,6 +120,7 @@ struct emulate_reader {
 	__u8 rex_x;
 	__u8 rex_b;
 	__u8 extension; /* the middle bits of ModRM, without REX */
+	const __u8 *disp_at; /* the address's displacement of 32 bits, if it has one */
 };
 
 static inline __u8 emulate_byte(struct emulate_reader *reader)
@@ -191,6 +192,8 @@ static inline void emulate_read_address(struct emulate_reader *reader,
 	}
 	if (base == 5 && !mod)
 		disp_size = 4;
+	if (disp_size == 4)
+		reader->disp_at = reader->at;
 	if (disp_size)
 		ret->disp = (__s32)emulate_constant(reader, disp_size);
 }
