@@ -57,6 +57,7 @@
 #include <linux/fs.h>
 #include <linux/ftrace.h>
 #include <linux/hrtimer.h>
+#include <linux/mm.h>
 #include <linux/mm_types.h>
 #include <linux/sched.h>
 #include <linux/shmem_fs.h>
@@ -163,6 +164,30 @@ static inline struct task_struct *pguard_mm_owner(struct mm_struct *mm)
 	return rcu_dereference(mm->owner);
 #else
 	return mm == current->mm ? current : NULL;
+#endif
+}
+
+/* The flags of a mapping are changed by functions since 6.3 (commit bc292ab00f6c). */
+static inline void pguard_vm_flags_change(struct vm_area_struct *vma, unsigned long set,
+					  unsigned long clear)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+	vma->vm_flags |= set;
+	vma->vm_flags &= ~clear;
+#else
+	vm_flags_set(vma, set);
+	vm_flags_clear(vma, clear);
+#endif
+}
+
+/* One page of some memory, whose map lock is held; mappings were returned, too, until 6.4. */
+static inline long pguard_get_user_page(struct mm_struct *mm, unsigned long address,
+					unsigned int flags, struct page **page)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+	return get_user_pages_remote(mm, address, 1, flags, page, NULL, NULL);
+#else
+	return get_user_pages_remote(mm, address, 1, flags, page, NULL);
 #endif
 }
 

@@ -16,6 +16,7 @@
 
 #include "hook/hook.h"
 
+#include "inline/area.h"
 #include "report/stack.h"
 #include "target/image.h"
 #include "target/thread.h"
@@ -136,6 +137,7 @@ void pguard_drain(struct pguard_target *target)
 			if (thread->image->target != target)
 				continue;
 			pguard_thread_unhash(thread);
+			pguard_area_leave(thread);
 			pguard_stack_history_drop(thread);
 			hlist_add_head(&thread->drained, &target->leaving);
 		}

@@ -8,6 +8,7 @@
 
 #include "hook/hook.h"
 
+#include "inline/area.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
 #include "target/newcomer.h"
@@ -27,7 +28,10 @@ static bool process_maybe_watched(const struct task_struct *task)
 
 static void probe_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
-	if (likely(!process_maybe_watched(parent)) || child->tgid == parent->tgid)
+	if (likely(!process_maybe_watched(parent)))
+		return;
+	pguard_area_fork(child);
+	if (child->tgid == parent->tgid)
 		return;
 	pguard_process_add_like(parent->tgid, child);
 }
@@ -40,6 +44,8 @@ static void state_drop(struct task_struct *task, void (*end)(struct pguard_threa
 	if (!thread)
 		return;
 	end(thread);
+	pguard_area_drain(thread);
+	pguard_area_leave(thread);
 	pguard_stream_end(thread);
 	atomic64_inc(&thread->image->target->ended_threads);
 	pguard_thread_put(thread);

@@ -14,6 +14,7 @@
 
 #include "hook/hook.h"
 
+#include "inline/area.h"
 #include "lib/clock.h"
 #include "report/alert-record.h"
 #include "report/late-unit.h"
@@ -65,8 +66,12 @@ static u32 event_number(const struct pguard_place *place, u32 follow)
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
 }
 
-static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow)
+static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow,
+			 bool may_sleep)
 {
+	if (!thread->area && thread->image->areas && may_sleep)
+		pguard_area_take(thread);
+	pguard_area_drain(thread);
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_ENTER, event_number(thread->place, follow),
 			  regs->sp, regs->ip);
 }
@@ -194,7 +199,7 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	if (unlikely(pguard_stream_wants_waits(thread->image->target))) {
 		thread->is_slow_only = true;
 		follow |= PGUARD_FOLLOW_STREAM;
-		stream_enter(thread, regs, follow);
+		stream_enter(thread, regs, follow, may_sleep);
 	}
 	thread->follow = follow;
 	return follow;

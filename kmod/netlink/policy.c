@@ -63,7 +63,7 @@ static const struct nla_policy pguard_alert_get_nl_policy[PERFGUARD_A_RECORD_SEQ
 static const struct nla_policy pguard_site_add_nl_policy[PERFGUARD_A_SITE_SITES + 1] = {
 	[PERFGUARD_A_SITE_TARGET_ID] = { .type = NLA_U32, },
 	[PERFGUARD_A_SITE_FD] = { .type = NLA_U32, },
-	[PERFGUARD_A_SITE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
+	[PERFGUARD_A_SITE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3),
 	[PERFGUARD_A_SITE_SITES] = { .type = NLA_BINARY, .len = 64000, },
 };
 

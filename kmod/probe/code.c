@@ -8,6 +8,7 @@
 #include <linux/fcntl.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/string.h>
 
 #include <linux/perfguard.h>
 
@@ -83,4 +84,25 @@ int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret)
 	else
 		ret->way = PERFGUARD_STEP_MODE_STEPPED;
 	return 0;
+}
+
+/**
+ * pguard_code_window() - can a jump take the place of the instruction at a place in a file
+ * @file: from pguard_code_open()
+ * @offset: of its first byte
+ * @insn: takes what stands there; what is beyond the end of the file is 0
+ * @ret: filled in
+ *
+ * Context: may sleep.
+ * Return: 0; -EOPNOTSUPP; an error of reading.
+ */
+int pguard_code_window(struct file *file, u64 offset, u8 insn[EMULATE_MAX_LENGTH],
+		       struct pguard_window *ret)
+{
+	loff_t position = offset;
+	ssize_t size;
+
+	memset(insn, 0, EMULATE_MAX_LENGTH);
+	size = kernel_read(file, insn, EMULATE_MAX_LENGTH, &position);
+	return size < 0 ? size : pguard_window_prepare(ret, insn, size);
 }

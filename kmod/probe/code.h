@@ -6,6 +6,7 @@
 #include <linux/types.h>
 
 #include <perfguard/emulate.h>
+#include <perfguard/window.h>
 
 struct file;
 struct path;
@@ -23,6 +24,8 @@ struct pguard_code {
 
 struct file *pguard_code_open(const struct path *path);
 int pguard_code_read(struct file *file, u64 offset, struct pguard_code *ret);
+int pguard_code_window(struct file *file, u64 offset, u8 insn[EMULATE_MAX_LENGTH],
+		       struct pguard_window *ret);
 bool pguard_emulate(const struct pguard_emulation *emulation, struct pt_regs *regs);
 
 #endif /* _KMOD_PROBE_CODE_H */

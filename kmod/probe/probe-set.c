@@ -2,8 +2,10 @@
 
 #include "probe/probe-set.h"
 
+#include "inline/region.h"
 #include "lib/refuse.h"
 #include "probe/code.h"
+#include "probe/inlining.h"
 #include "probe/probe.h"
 #include "profile/profile.h"
 #include "target/image.h"
@@ -24,6 +26,8 @@
  * @target: whose threads come by them, referenced
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
+ * @jumps: those of its sites that may jump, or NULL
+ * @inlining: as long as they do, or NULL
  * @room: for so many, among all probes there may be
  * @nr: how many they are
  */
@@ -32,6 +36,8 @@ struct batch {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct path path;
+	struct pguard_jumps *jumps;
+	struct pguard_inlining *inlining;
 	u32 room;
 	u32 nr;
 	struct pguard_probe probes[];
@@ -41,6 +47,20 @@ enum { TIDY_AGAIN = HZ / 10 };
 
 /* Of all targets, and those to come for which there is room; pguard_control. */
 static u32 nr_probes;
+
+/* The site of a probe that is not on yet is one that may jump, if its instruction allows that. */
+static void jump_add(struct pguard_jumps *jumps, struct pguard_probe *probe, struct file *code)
+{
+	struct pguard_jump *jump = &jumps->list[jumps->nr];
+
+	if (pguard_code_window(code, probe->offset, jump->insn, &jump->window))
+		return;
+	jump->offset = probe->offset;
+	jump->id = probe->site.id;
+	jump->sp_delta = probe->site.sp_delta;
+	probe->site.jumps = jumps;
+	jumps->nr++;
+}
 
 /*
  * Put the next probe of a batch on at site @i of @spec, which is in @code too,
@@ -52,6 +72,7 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 {
 	struct pguard_probe *probe = &batch->probes[batch->nr];
 	const struct perfguard_site *site = &spec->sites[i];
+	int ret;
 
 	if (READ_ONCE(*spec->is_cancelled))
 		return -EINTR;
@@ -68,7 +89,12 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
 		probe->code.way = PERFGUARD_STEP_MODE_STEPPED;
-	return pguard_probe_register(probe);
+	if (batch->jumps && !IS_ERR(code))
+		jump_add(batch->jumps, probe, code);
+	ret = pguard_probe_register(probe);
+	if (ret && probe->site.jumps)
+		batch->jumps->nr--;
+	return ret;
 }
 
 /**
@@ -132,6 +158,7 @@ static void batch_free(struct batch *batch)
 		pguard_profile_put(batch->profile);
 	else
 		path_put(&batch->path);
+	pguard_jumps_free(batch->jumps);
 	mutex_lock(&pguard_control);
 	nr_probes -= batch->room;
 	mutex_unlock(&pguard_control);
@@ -174,6 +201,19 @@ static u32 sites_add(struct batch *batch, const struct pguard_probe_set_spec *sp
 	return nr_refused;
 }
 
+/* Before the first probe is on: sites point to it. */
+static int batch_prepare(struct batch *batch, const struct pguard_probe_set_spec *spec)
+{
+	if (!(spec->flags & PERFGUARD_SITE_FLAGS_INLINE) ||
+	    spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT)
+		return 0;
+	batch->jumps = pguard_jumps_alloc(spec->nr);
+	if (!batch->jumps)
+		return -ENOMEM;
+	batch->jumps->inode = d_real_inode(spec->file->f_path.dentry);
+	return 0;
+}
+
 /**
  * pguard_probe_set_add() - put probes on at the sites of a file
  * @target: whose threads are recorded
@@ -203,11 +243,20 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 		return PTR_ERR(batch);
 	batch->path = spec->file->f_path;
 	path_get(&batch->path);
-	*ret_nr_refused = sites_add(batch, spec, refused);
-	if (batch->nr)
-		batch_list(batch);
-	else
+	ret = batch_prepare(batch, spec);
+	if (ret) {
 		batch_free(batch);
+		return ret;
+	}
+	*ret_nr_refused = sites_add(batch, spec, refused);
+	if (!batch->nr) {
+		batch_free(batch);
+		return 0;
+	}
+	/* Without memory for it they stay breakpoints. */
+	if (batch->jumps && batch->jumps->nr)
+		batch->inlining = pguard_inlining_begin(target, batch->jumps);
+	batch_list(batch);
 	return 0;
 }
 
@@ -216,6 +265,9 @@ static void batch_off(struct batch *batch)
 {
 	u32 i;
 
+	if (batch->inlining)
+		pguard_inlining_end(batch->inlining);
+	batch->inlining = NULL;
 	for (i = batch->nr; i--;) {
 		pguard_probe_unregister(&batch->probes[i]);
 		cond_resched();

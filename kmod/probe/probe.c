@@ -3,6 +3,7 @@
 #include "probe/probe.h"
 
 #include "probe/guard.h"
+#include "probe/inlining.h"
 #include "profile/profile.h"
 #include "target/target-lock.h"
 
@@ -63,6 +64,8 @@ static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 
+	if (probe->site.jumps)
+		pguard_inlining_hit(&probe->site);
 	if (unlikely(pguard_site_hit(&probe->site, regs)))
 		return finish_last(probe, regs);
 	return finish(probe, regs);

@@ -2,6 +2,8 @@
 
 #include "probe/site.h"
 
+#include "inline/area.h"
+#include "inline/region.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/thread.h"
@@ -21,7 +23,8 @@ bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
 {
 	if (READ_ONCE(site->seen))
 		return false;
-	return pguard_process_has_mm(site->target, mm);
+	return pguard_process_has_mm(site->target, mm) ||
+	       (site->jumps && pguard_jumps_are_in(site->jumps, mm));
 }
 
 /* Returns true if current is a thread of the site's target.  Its first hit makes its state. */
@@ -65,6 +68,8 @@ static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
 
 	preempt_disable_notrace();
 	thread = pguard_thread_find(current);
+	if (thread)
+		pguard_area_drain(thread);
 	ret = thread && pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
 	preempt_enable_notrace();
 	return ret;

@@ -9,6 +9,7 @@
 
 struct mm_struct;
 struct pguard_guard_sums;
+struct pguard_jumps;
 struct pguard_profile;
 struct pguard_target;
 struct pt_regs;
@@ -19,6 +20,7 @@ struct pt_regs;
  * @profile: whose guard it is, NULL if it is no guard but a site to record
  * @sums: how often that was hit
  * @left: so many hits of the profile's guards more, and the CPU reports them
+ * @jumps: of its batch, if it is one to record and an instruction that can be a jump's place
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
@@ -34,6 +36,7 @@ struct pguard_site {
 	struct pguard_guard_sums __percpu *sums;
 	s32 __percpu *left;
 	u64 key;
+	struct pguard_jumps *jumps;
 	u32 id;
 	u32 sp_delta;
 	u32 events;

@@ -47,6 +47,7 @@ struct pguard_image_loop {
  * @key: what distinguishes images of one target: addresses the exec chose
  * @memcg: of the process that made it, referenced, or NULL; what others allocate for its
  *	processes is charged to it
+ * @areas: where those of its processes begin, see inline/area.h; 0: nowhere yet
  * @generation: counts changes of @sites and of what the target goes by, so that threads
  *	look again
  * @sites: of @loops, in memory; NULL until the first loop-set
@@ -63,6 +64,7 @@ struct pguard_image {
 		unsigned long stack;
 	} key;
 	struct mem_cgroup *memcg;
+	u32 areas;
 	u32 generation;
 	struct pguard_wait_sites __rcu *sites;
 	struct list_head loops;

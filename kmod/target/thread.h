@@ -19,6 +19,7 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
+struct pguard_area;
 struct pguard_finding;
 struct pguard_image;
 struct pguard_inference;
@@ -263,6 +264,8 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @serves: the client whose message it had last; the thread's own
  * @talks: the connections it had messages by last; the same
  * @arrival: of what the call that it is in reads; the same
+ * @area: where its landings write, or NULL; the same
+ * @inlined: the last inlining that it has seen, see probe/inlining.c; the same
  */
 struct pguard_thread {
 	struct hlist_node node;
@@ -322,6 +325,8 @@ struct pguard_thread {
 	struct pguard_serves serves;
 	struct pguard_talk talks[PGUARD_NR_TALKS];
 	struct pguard_arrival arrival;
+	struct pguard_area *area;
+	u32 inlined;
 };
 
 /* pguard_thread.returns is .follow while .dead is false. */

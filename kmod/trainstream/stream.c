@@ -219,6 +219,18 @@ out:
 	return ret;
 }
 
+/* An event of current was lost before it came here.  Context: as pguard_stream_put(). */
+void pguard_stream_lose(void)
+{
+	struct ring *ring;
+
+	preempt_disable_notrace();
+	ring = this_cpu_ptr(&rings);
+	atomic64_inc(&ring->lost);
+	WRITE_ONCE(ring->dropped, ring->dropped + 1);
+	preempt_enable_notrace();
+}
+
 /* Returns true if an event of current was recorded since the stream was opened. */
 bool pguard_stream_knows(const struct pguard_thread *thread)
 {

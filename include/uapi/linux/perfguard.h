@@ -278,6 +278,14 @@ enum perfguard_site_flags {
 	 * cost.
 	 */
 	PERFGUARD_SITE_FLAGS_ONE_SHOT = 1U << 0,
+	/*
+	 * Sites whose instruction allows it become jumps, in the memory of
+	 * each process of the target, to code of the module that notes the hit
+	 * and executes the instruction. Their events come with the next hooked
+	 * call or hit of the thread, in their order; their time is that of
+	 * their arrival.
+	 */
+	PERFGUARD_SITE_FLAGS_INLINE = 1U << 1,
 };
 
 /*

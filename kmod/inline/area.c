@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "inline/area.h"
+
+#include "inline/own-mapping.h"
+#include "lib/charge.h"
+#include "target/image.h"
+#include "target/thread.h"
+#include "trainstream/stream.h"
+
+#include <linux/bitmap.h>
+#include <linux/hashtable.h>
+#include <linux/mman.h>
+#include <linux/module.h>
+#include <linux/sched/signal.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/task_work.h>
+
+#include <asm/msr.h>
+#include <asm/segment.h>
+
+#define AREA_SIZE	((unsigned long)PGUARD_AREA_PAGES * PAGE_SIZE)
+#define AREAS_SIZE	(PGUARD_NR_AREAS * AREA_SIZE)
+
+/**
+ * struct areas - those of a process
+ * @node: in the table, as long as they are mapped; areas_lock
+ * @mm: to compare with, nothing else
+ * @nr_mappings: more than one while mremap() tries to move it; areas_lock
+ * @refs: one of the mappings together, one of each thread
+ * @taken: a bit for each that some thread writes to, and the two that none takes; areas_lock
+ * @list: those that were ever taken, by number; once there they stay; RCU is not needed, as
+ *	the mapping or a thread holds all of it
+ */
+struct areas {
+	struct hlist_node node;
+	const struct mm_struct *mm;
+	u32 nr_mappings;
+	refcount_t refs;
+	DECLARE_BITMAP(taken, PGUARD_NR_AREAS);
+	struct pguard_area *list[PGUARD_NR_AREAS];
+};
+
+/**
+ * struct pguard_area - that of a thread, or of several one after another
+ * @areas: of its process; a thread that has it holds a reference
+ * @number: which of them
+ * @work: takes the base of GS back from a thread that is watched no longer
+ * @pages: as they were touched, by whoever was first; the first one is there from the start
+ */
+struct pguard_area {
+	struct areas *areas;
+	u32 number;
+	struct callback_head work;
+	struct page *pages[PGUARD_AREA_PAGES];
+};
+
+/* By memory; nothing is taken in it. */
+static DEFINE_SPINLOCK(areas_lock);
+static DEFINE_HASHTABLE(areas_by_mm, 6);
+
+static struct areas *areas_alloc(const struct mm_struct *mm)
+{
+	struct areas *areas = kzalloc(sizeof(*areas), GFP_KERNEL | PGUARD_GFP_CHARGED);
+
+	if (!areas)
+		return NULL;
+	areas->mm = mm;
+	areas->nr_mappings = 1;
+	refcount_set(&areas->refs, 1);
+	__set_bit(0, areas->taken);
+	__set_bit(PGUARD_NR_AREAS - 1, areas->taken);
+	spin_lock(&areas_lock);
+	hash_add(areas_by_mm, &areas->node, (unsigned long)mm);
+	spin_unlock(&areas_lock);
+	return areas;
+}
+
+static void area_free(struct pguard_area *area)
+{
+	u32 i;
+
+	for (i = 0; area && i < PGUARD_AREA_PAGES; i++)
+		if (area->pages[i])
+			put_page(area->pages[i]);
+	kfree(area);
+}
+
+static void areas_put(struct areas *areas)
+{
+	u32 i;
+
+	if (!refcount_dec_and_test(&areas->refs))
+		return;
+	for (i = 0; i < PGUARD_NR_AREAS; i++)
+		area_free(areas->list[i]);
+	kfree(areas);
+}
+
+/* Those of some memory, if they are mapped, with a reference; or NULL. */
+static struct areas *areas_get(const struct mm_struct *mm)
+{
+	struct areas *areas, *ret = NULL;
+
+	spin_lock(&areas_lock);
+	hash_for_each_possible(areas_by_mm, areas, node, (unsigned long)mm)
+		if (areas->mm == mm) {
+			refcount_inc(&areas->refs);
+			ret = areas;
+		}
+	spin_unlock(&areas_lock);
+	return ret;
+}
+
+/*
+ * A mapping is copied: for a child, which gets areas of its own, or within the process.  Without
+ * memory the child has none, and its threads write to pages that nobody reads.
+ */
+static void areas_open(struct vm_area_struct *vma)
+{
+	struct areas *areas = vma->vm_private_data;
+
+	if (areas && areas->mm == vma->vm_mm) {
+		spin_lock(&areas_lock);
+		areas->nr_mappings++;
+		spin_unlock(&areas_lock);
+	} else {
+		vma->vm_private_data = areas_alloc(vma->vm_mm);
+	}
+}
+
+static void areas_close(struct vm_area_struct *vma)
+{
+	struct areas *areas = vma->vm_private_data;
+	bool is_last;
+
+	if (!areas)
+		return;
+	spin_lock(&areas_lock);
+	is_last = !--areas->nr_mappings;
+	if (is_last)
+		hash_del(&areas->node);
+	spin_unlock(&areas_lock);
+	if (is_last)
+		areas_put(areas);
+}
+
+/* The page of an area, with a reference; made if it is not there.  Of areas that no thread took: any. */
+static struct page *area_page(struct areas *areas, unsigned long offset)
+{
+	struct pguard_area *area = areas ? READ_ONCE(areas->list[offset / PGUARD_AREA_PAGES]) : NULL;
+	struct page **at = area ? &area->pages[offset % PGUARD_AREA_PAGES] : NULL;
+	struct page *page = at ? READ_ONCE(*at) : NULL, *was;
+
+	if (!page) {
+		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		if (!page || !at)
+			return page;
+		was = cmpxchg(at, NULL, page);
+		if (was) {
+			put_page(page);
+			page = was;
+		}
+	}
+	get_page(page);
+	return page;
+}
+
+static vm_fault_t areas_fault(struct vm_fault *vmf)
+{
+	unsigned long offset = vmf->pgoff;
+
+	if (offset >= AREAS_SIZE / PAGE_SIZE)
+		return VM_FAULT_SIGBUS;
+	vmf->page = area_page(vmf->vma->vm_private_data, offset);
+	return vmf->page ? 0 : VM_FAULT_OOM;
+}
+
+static const struct vm_operations_struct areas_vm_ops = {
+	.open = areas_open,
+	.close = areas_close,
+	.fault = areas_fault,
+	.may_split = pguard_own_mapping_split,
+	.mremap = pguard_own_mapping_move,
+	.mprotect = pguard_own_mapping_protect,
+};
+
+static int areas_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct areas *areas = areas_alloc(vma->vm_mm);
+
+	if (!areas)
+		return -ENOMEM;
+	vma->vm_private_data = areas;
+	vma->vm_ops = &areas_vm_ops;
+	pguard_vm_flags_change(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	return 0;
+}
+
+static const struct file_operations areas_fops = {
+	.owner = THIS_MODULE,
+	.mmap = areas_mmap,
+};
+
+/* The base of GS of a thread that does not use it is 0; of current, in a system call or task work. */
+static u64 gs_base(void)
+{
+	u64 base;
+
+	rdmsrl(MSR_KERNEL_GS_BASE, base);
+	return base;
+}
+
+/* As arch_prctl(ARCH_SET_GS) does it; the selector is 0. */
+static void gs_base_set(u64 base)
+{
+	preempt_disable_notrace();
+	current->thread.gsbase = base;
+	wrmsr(MSR_KERNEL_GS_BASE, (u32)base, (u32)(base >> 32));
+	preempt_enable_notrace();
+}
+
+static bool gs_is_free(void)
+{
+	u16 selector;
+
+	savesegment(gs, selector);
+	return !selector && !gs_base();
+}
+
+/* Does some thread of current's process use GS?  What those that run have set just now is not seen. */
+static bool gs_is_used(void)
+{
+	const struct task_struct *thread;
+	bool ret = !gs_is_free();
+
+	rcu_read_lock();
+	for_each_thread(current, thread)
+		if (thread != current &&
+		    (READ_ONCE(thread->thread.gsindex) || READ_ONCE(thread->thread.gsbase)))
+			ret = true;
+	rcu_read_unlock();
+	return ret;
+}
+
+/* What a landing refers to as a displacement. */
+#define LOW_END		((unsigned long)SZ_2G)
+
+static int map(u32 *start)
+{
+	struct pguard_own_mapping mapping = {
+		.name = "perfguard-areas",
+		.fops = &areas_fops,
+		.start = *start,
+		.size = AREAS_SIZE,
+		.prot = PROT_READ | PROT_WRITE,
+	};
+	int ret;
+
+	if (!*start)
+		mapping.start = pguard_free_range(SZ_256M, LOW_END, LOW_END, AREAS_SIZE);
+	if (!mapping.start)
+		return -ENOSPC;
+	ret = pguard_own_mapping_make(&mapping);
+	if (!ret)
+		*start = mapping.start;
+	return ret;
+}
+
+/**
+ * pguard_areas_map() - have areas mapped in current's process
+ * @image: of the process; the first one decides where they are in all of it
+ *
+ * Context: current, on its way to user mode; may sleep; serialized by the caller, and no lock of
+ * its memory is held.
+ * Return: 0, also if they are; -EBUSY if a thread uses GS; an error of mmap().
+ */
+int pguard_areas_map(struct pguard_image *image)
+{
+	struct areas *areas = areas_get(current->mm);
+
+	if (areas) {
+		areas_put(areas);
+		return 0;
+	}
+	if (gs_is_used())
+		return -EBUSY;
+	return map(&image->areas);
+}
+
+/* A free one; its number is taken.  Or NULL. */
+static struct pguard_area *area_take(struct areas *areas)
+{
+	struct pguard_area *area;
+	u32 number;
+
+	spin_lock(&areas_lock);
+	number = find_first_zero_bit(areas->taken, PGUARD_NR_AREAS);
+	if (number < PGUARD_NR_AREAS)
+		__set_bit(number, areas->taken);
+	spin_unlock(&areas_lock);
+	if (number == PGUARD_NR_AREAS)
+		return NULL;
+	area = areas->list[number];
+	if (area)
+		return area;
+	area = kzalloc(sizeof(*area), GFP_KERNEL | PGUARD_GFP_CHARGED);
+	if (area) {
+		area->areas = areas;
+		area->number = number;
+		area->pages[0] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	}
+	if (!area || !area->pages[0]) {
+		kfree(area);
+		spin_lock(&areas_lock);
+		__clear_bit(number, areas->taken);
+		spin_unlock(&areas_lock);
+		return NULL;
+	}
+	/* Who faults sees all of it. */
+	smp_store_release(&areas->list[number], area);
+	return area;
+}
+
+/* Nobody writes to it any more. */
+static void area_release(struct pguard_area *area)
+{
+	spin_lock(&areas_lock);
+	__clear_bit(area->number, area->areas->taken);
+	spin_unlock(&areas_lock);
+	areas_put(area->areas);
+}
+
+static u32 *area_head(const struct pguard_area *area)
+{
+	return page_address(area->pages[0]) + PGUARD_AREA_HEAD;
+}
+
+/**
+ * pguard_area_take() - give current an area, if its process has some
+ * @thread: of current, with none
+ *
+ * Without, it is recorded by traps alone.
+ *
+ * Context: current, on its way to user mode or in a hooked call; may sleep.
+ */
+void pguard_area_take(struct pguard_thread *thread)
+{
+	struct areas *areas = areas_get(current->mm);
+	struct pguard_area *area;
+
+	if (!areas)
+		return;
+	area = gs_is_free() ? area_take(areas) : NULL;
+	if (!area) {
+		areas_put(areas);
+		return;
+	}
+	WRITE_ONCE(*area_head(area), pguard_stream_is_open() ? PGUARD_AREA_ENTRIES : 0);
+	gs_base_set(area->number * AREA_SIZE);
+	WRITE_ONCE(thread->area, area);
+	smp_mb(); /* pairs with xchg() in pguard_area_leave(), behind the mark */
+	if (READ_ONCE(thread->dead) && xchg(&thread->area, NULL)) {
+		gs_base_set(0);
+		area_release(area);
+	}
+}
+
+static void leave_run(struct callback_head *work)
+{
+	struct pguard_area *area = container_of(work, struct pguard_area, work);
+
+	if (!(current->flags & PF_EXITING) && gs_base() == area->number * AREA_SIZE)
+		gs_base_set(0);
+	area_release(area);
+	module_put(THIS_MODULE);
+}
+
+/**
+ * pguard_area_leave() - a thread is watched no longer
+ * @thread: of current, which exits or executes another program, or of any thread once the state is
+ *	out of the hash
+ *
+ * Another's base of GS is taken back when it comes by.
+ *
+ * Context: any; does not sleep.
+ */
+void pguard_area_leave(struct pguard_thread *thread)
+{
+	struct pguard_area *area = xchg(&thread->area, NULL);
+
+	if (!area)
+		return;
+	if (thread->task == current) {
+		/* An exec has taken it back. */
+		area_release(area);
+		return;
+	}
+	/* Its target holds one. */
+	__module_get(THIS_MODULE);
+	init_task_work(&area->work, leave_run);
+	if (task_work_add(thread->task, &area->work, TWA_RESUME)) {
+		/* It has exited. */
+		area_release(area);
+		module_put(THIS_MODULE);
+	}
+}
+
+/* A word of an entry, 0 if its page was never touched. */
+static const void *area_at(const struct pguard_area *area, unsigned long offset)
+{
+	const struct page *page = READ_ONCE(area->pages[offset / PAGE_SIZE]);
+
+	return page ? page_address(page) + offset % PAGE_SIZE : NULL;
+}
+
+static u64 area_u64(const struct pguard_area *area, unsigned long offset)
+{
+	const u64 *at = area_at(area, offset);
+
+	return at ? READ_ONCE(*at) : 0;
+}
+
+static u32 area_u32(const struct pguard_area *area, unsigned long offset)
+{
+	const u32 *at = area_at(area, offset);
+
+	return at ? READ_ONCE(*at) : 0;
+}
+
+static void report(struct pguard_thread *thread, const struct pguard_area *area, u32 entry)
+{
+	u32 id = area_u32(area, PGUARD_AREA_SITES + 4 * entry);
+
+	if (id <= PERFGUARD_MAX_SITE_ID)
+		pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, id,
+				  area_u64(area, PGUARD_AREA_SPS + 8 * entry),
+				  area_u64(area, PGUARD_AREA_VALUES + 8 * entry));
+}
+
+/**
+ * pguard_area_drain() - put the hits of current's landings into the stream
+ * @thread: of current
+ *
+ * Comes before all other events of the thread.  While the stream is closed the ring is full.
+ *
+ * Context: current; does not sleep.
+ */
+void pguard_area_drain(struct pguard_thread *thread)
+{
+	/* Who takes it away leaves it to current to give it back. */
+	struct pguard_area *area = READ_ONCE(thread->area);
+	u32 head, entry;
+
+	if (!area)
+		return;
+	head = READ_ONCE(*area_head(area));
+	if (!pguard_stream_is_open()) {
+		WRITE_ONCE(*area_head(area), 0);
+		return;
+	}
+	/* Else they are of another recording. */
+	if (pguard_stream_knows(thread) && head <= PGUARD_AREA_ENTRIES) {
+		for (entry = PGUARD_AREA_ENTRIES; entry-- > head;)
+			report(thread, area, entry);
+		if (!head)
+			pguard_stream_lose();
+	}
+	WRITE_ONCE(*area_head(area), PGUARD_AREA_ENTRIES);
+}
+
+/**
+ * pguard_area_fork() - current has made a thread or a process, which does not run yet
+ * @child: it; has current's base of GS, which is another's area, or will be
+ *
+ * Context: current, in the fork's tracepoint.
+ */
+void pguard_area_fork(struct task_struct *child)
+{
+	const struct pguard_thread *thread;
+
+	rcu_read_lock();
+	thread = pguard_thread_find(current);
+	if (thread && thread->area)
+		child->thread.gsbase = 0;
+	rcu_read_unlock();
+}

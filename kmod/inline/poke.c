@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "inline/poke.h"
+
+#include "inline/region.h"
+
+#include <linux/bitmap.h>
+#include <linux/highmem.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include <asm/sync_core.h>
+
+enum {
+	BATCH = 64,	/* sites that the map lock is held for */
+	BREAKPOINT = 0xcc,
+};
+
+/* A site that is about to change, with its page, which is the memory's own. */
+struct poke {
+	u32 number;
+	u8 *at;
+	struct page *page;
+};
+
+static void take_note(void *unused)
+{
+	sync_core();
+}
+
+/* All CPUs that run the memory's threads fetch the bytes as they are now. */
+static void sync(struct mm_struct *mm)
+{
+	on_each_cpu_mask(mm_cpumask(mm), take_note, NULL, true);
+}
+
+/*
+ * The bytes of a site, in the page that its uprobe has made the memory's own.  Not if they cross
+ * pages.
+ */
+static bool poke_get(struct poke *poke, struct mm_struct *mm, unsigned long address)
+{
+	if (offset_in_page(address) > PAGE_SIZE - PGUARD_LANDING_HEAD)
+		return false;
+	if (pguard_get_user_page(mm, address, FOLL_FORCE | FOLL_WRITE, &poke->page) != 1)
+		return false;
+	poke->at = page_address(poke->page) + offset_in_page(address);
+	return true;
+}
+
+static void poke_put(const struct poke *poke)
+{
+	set_page_dirty_lock(poke->page);
+	put_page(poke->page);
+}
+
+/* What stands there but for the breakpoint is what the file has. */
+static bool is_original(const struct poke *poke, const struct pguard_jump *jump)
+{
+	return poke->at[0] == BREAKPOINT &&
+	       !memcmp(poke->at + 1, jump->insn + 1, PGUARD_LANDING_HEAD - 1);
+}
+
+/*
+ * Another user's breakpoint may have taken the place of the first byte; then the thread is sent
+ * on by uprobes, and the rest is put back all the same.
+ */
+static bool is_jump_there(const struct poke *poke, const u8 *head)
+{
+	return (poke->at[0] == head[0] || poke->at[0] == BREAKPOINT) &&
+	       !memcmp(poke->at + 1, head + 1, PGUARD_LANDING_HEAD - 1);
+}
+
+static void jumps_write(struct pguard_region_use *use, const struct poke *pokes, u32 nr)
+{
+	const struct pguard_region *region = use->region;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		memcpy(pokes[i].at + 1, region->heads[pokes[i].number] + 1,
+		       PGUARD_LANDING_HEAD - 1);
+	sync(use->mm);
+	for (i = 0; i < nr; i++) {
+		WRITE_ONCE(*pokes[i].at, region->heads[pokes[i].number][0]);
+		__set_bit(pokes[i].number, use->jumps);
+	}
+	sync(use->mm);
+	use->nr_jumps += nr;
+}
+
+static void breakpoints_write(struct pguard_region_use *use, const struct poke *pokes, u32 nr)
+{
+	const struct pguard_jump *list = use->region->jumps->list;
+	u32 i;
+
+	for (i = 0; i < nr; i++)
+		WRITE_ONCE(*pokes[i].at, BREAKPOINT);
+	sync(use->mm);
+	for (i = 0; i < nr; i++)
+		memcpy(pokes[i].at + 1, list[pokes[i].number].insn + 1, PGUARD_LANDING_HEAD - 1);
+	sync(use->mm);
+}
+
+/* Can the site change, and is it there? */
+static bool is_ready(const struct pguard_region_use *use, const struct poke *poke, bool is_jump)
+{
+	const struct pguard_region *region = use->region;
+
+	return is_jump ? is_original(poke, &region->jumps->list[poke->number]) :
+			 is_jump_there(poke, region->heads[poke->number]);
+}
+
+/*
+ * The next sites from @number on that are to change, as many as there is room for; those that
+ * cannot are passed.  Returns how many.
+ */
+static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *number, bool is_jump)
+{
+	const struct pguard_region *region = use->region;
+	u32 nr = 0;
+
+	for (; *number < region->nr && nr < BATCH; ++*number) {
+		struct poke *poke = &pokes[nr];
+
+		poke->number = *number;
+		if (!region->heads[*number][0] || test_bit(*number, use->jumps) == is_jump)
+			continue;
+		/* What became of it without us is left as it is. */
+		if (!is_jump)
+			use->nr_jumps -= __test_and_clear_bit(*number, use->jumps);
+		if (!poke_get(poke, use->mm, region->base + region->jumps->list[*number].offset))
+			continue;
+		if (is_ready(use, poke, is_jump))
+			nr++;
+		else
+			put_page(poke->page);
+	}
+	return nr;
+}
+
+static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *number, bool is_jump)
+{
+	u32 i, nr;
+
+	mmap_write_lock(use->mm);
+	nr = pokes_get(use, pokes, number, is_jump);
+	if (nr && is_jump)
+		jumps_write(use, pokes, nr);
+	else if (nr)
+		breakpoints_write(use, pokes, nr);
+	mmap_write_unlock(use->mm);
+	for (i = 0; i < nr; i++)
+		poke_put(&pokes[i]);
+	cond_resched();
+	return *number < use->region->nr;
+}
+
+/**
+ * pguard_poke() - have the sites of a memory jump, or run into breakpoints again
+ * @use: the region there; referenced, and its memory has users
+ * @is_jump: which of both
+ *
+ * Sites with other bytes than the file has are left alone.  Their uprobes are on.
+ *
+ * Context: may sleep; serialized by the caller; no map lock held.
+ */
+void pguard_poke(struct pguard_region_use *use, bool is_jump)
+{
+	struct poke *pokes = kmalloc_array(BATCH, sizeof(*pokes), GFP_KERNEL | __GFP_NOFAIL);
+	u32 number = 0;
+
+	while (poke_some(use, pokes, &number, is_jump))
+		;
+	kfree(pokes);
+}

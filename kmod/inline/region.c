@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: GPL-2.0
+
+#include "inline/region.h"
+
+#include "inline/area.h"
+#include "inline/own-mapping.h"
+#include "inline/poke.h"
+#include "target/image.h"
+
+#include <linux/bitmap.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/mman.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+/* A jump reaches 2 GiB; what the instructions refer to lies around the text. */
+#define REACH	(SZ_2G - SZ_256M)
+
+enum { TRIES = 4 };	/* another thread may take the place meanwhile */
+
+static void region_release(struct kref *refs)
+{
+	struct pguard_region *region = container_of(refs, struct pguard_region, refs);
+
+	vfree(region->code);
+	kvfree(region->heads);
+	kfree(region);
+}
+
+static void region_put(struct pguard_region *region)
+{
+	kref_put(&region->refs, region_release);
+}
+
+static void use_release(struct kref *refs)
+{
+	struct pguard_region_use *use = container_of(refs, struct pguard_region_use, refs);
+
+	region_put(use->region);
+	kfree(use);
+}
+
+static void use_put(struct pguard_region_use *use)
+{
+	kref_put(&use->refs, use_release);
+}
+
+/* In the list of its region; with the jumps that the parent's memory has, if it is a child's. */
+static struct pguard_region_use *use_add(struct pguard_region *region, struct mm_struct *mm,
+					 const struct pguard_region_use *parent)
+{
+	struct pguard_region_use *use;
+
+	use = kzalloc(struct_size(use, jumps, BITS_TO_LONGS(region->nr)),
+		      GFP_KERNEL_ACCOUNT | __GFP_NOFAIL);
+	kref_get(&region->refs);
+	use->region = region;
+	use->mm = mm;
+	use->nr_mappings = 1;
+	kref_init(&use->refs);
+	if (parent) {
+		bitmap_copy(use->jumps, parent->jumps, region->nr);
+		use->nr_jumps = parent->nr_jumps;
+	}
+	spin_lock(&region->lock);
+	list_add_tail(&use->list, &region->uses);
+	spin_unlock(&region->lock);
+	return use;
+}
+
+/*
+ * A mapping is copied: for a child, whose memory has the jumps of its parent's, while both are
+ * locked; or within the process.
+ */
+static void region_open(struct vm_area_struct *vma)
+{
+	struct pguard_region_use *use = vma->vm_private_data;
+
+	if (use->mm == vma->vm_mm) {
+		spin_lock(&use->region->lock);
+		use->nr_mappings++;
+		spin_unlock(&use->region->lock);
+	} else {
+		vma->vm_private_data = use_add(use->region, vma->vm_mm, use);
+	}
+}
+
+static void region_close(struct vm_area_struct *vma)
+{
+	struct pguard_region_use *use = vma->vm_private_data;
+	bool is_last;
+
+	spin_lock(&use->region->lock);
+	is_last = !--use->nr_mappings;
+	if (is_last)
+		list_del(&use->list);
+	spin_unlock(&use->region->lock);
+	if (is_last)
+		use_put(use);
+}
+
+static vm_fault_t region_fault(struct vm_fault *vmf)
+{
+	const struct pguard_region_use *use = vmf->vma->vm_private_data;
+	const struct pguard_region *region = use->region;
+
+	if (vmf->pgoff >= region->size / PAGE_SIZE)
+		return VM_FAULT_SIGBUS;
+	vmf->page = vmalloc_to_page(region->code + vmf->pgoff * PAGE_SIZE);
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct region_vm_ops = {
+	.open = region_open,
+	.close = region_close,
+	.fault = region_fault,
+	.may_split = pguard_own_mapping_split,
+	.mremap = pguard_own_mapping_move,
+	.mprotect = pguard_own_mapping_protect,
+};
+
+static int region_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct pguard_region *region = file->private_data;
+
+	vma->vm_private_data = use_add(region, vma->vm_mm, NULL);
+	vma->vm_ops = &region_vm_ops;
+	/* Other processes have the same pages. */
+	pguard_vm_flags_change(vma, VM_DONTEXPAND, VM_MAYWRITE);
+	return 0;
+}
+
+static const struct file_operations region_fops = {
+	.owner = THIS_MODULE,
+	.mmap = region_mmap,
+};
+
+/* Where the file's first byte is or would be in current's memory, by its text with this place. */
+static unsigned long base_find(const struct inode *inode, u64 offset)
+{
+	VMA_ITERATOR(vmi, current->mm, 0);
+	struct vm_area_struct *vma;
+	unsigned long ret = 0;
+	u64 first;
+
+	if (mmap_read_lock_killable(current->mm))
+		return 0;
+	for_each_vma(vmi, vma) {
+		if (!(vma->vm_flags & VM_EXEC) || !vma->vm_file ||
+		    d_real_inode(vma->vm_file->f_path.dentry) != inode)
+			continue;
+		first = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		if (offset < first || offset - first >= vma->vm_end - vma->vm_start)
+			continue;
+		ret = vma->vm_start - first;
+		break;
+	}
+	mmap_read_unlock(current->mm);
+	return ret;
+}
+
+/* Without landings yet, and nowhere. */
+static struct pguard_region *region_alloc(struct pguard_jumps *jumps, u32 image_id)
+{
+	struct pguard_region *region = kzalloc(sizeof(*region), GFP_KERNEL_ACCOUNT);
+
+	if (!region)
+		return NULL;
+	kref_init(&region->refs);
+	INIT_LIST_HEAD(&region->list);
+	INIT_LIST_HEAD(&region->uses);
+	spin_lock_init(&region->lock);
+	region->jumps = jumps;
+	region->image_id = image_id;
+	region->nr = jumps->nr;
+	region->size = PAGE_ALIGN((unsigned long)jumps->nr * PGUARD_LANDING_SIZE);
+	region->code = __vmalloc(region->size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	region->heads = kvcalloc(jumps->nr, sizeof(*region->heads), GFP_KERNEL_ACCOUNT);
+	if (!region->code || !region->heads) {
+		region_put(region);
+		return NULL;
+	}
+	return region;
+}
+
+/* Those that would be out of reach have none. */
+static void landings_make(struct pguard_region *region, u32 areas)
+{
+	u32 i;
+
+	for (i = 0; i < region->nr; i++) {
+		const struct pguard_jump *jump = &region->jumps->list[i];
+		const struct pguard_landing_spec spec = {
+			.window = &jump->window,
+			.insn = jump->insn,
+			.site = region->base + jump->offset,
+			.at = region->start + (unsigned long)i * PGUARD_LANDING_SIZE,
+			.areas = areas,
+			.id = jump->id,
+			.sp_delta = jump->sp_delta,
+		};
+
+		if (pguard_landing_make(region->code + i * PGUARD_LANDING_SIZE, &spec) ||
+		    pguard_landing_head(region->heads[i], &jump->window, spec.site, spec.at))
+			memset(region->heads[i], 0, PGUARD_LANDING_HEAD);
+	}
+}
+
+/* Map a region in current's memory, where it is in its image's other processes. */
+static int region_map(struct pguard_region *region)
+{
+	const struct pguard_own_mapping mapping = {
+		.name = "perfguard-landings",
+		.fops = &region_fops,
+		.data = region,
+		.start = region->start,
+		.size = region->size,
+		.prot = PROT_READ | PROT_EXEC,
+	};
+
+	return pguard_own_mapping_make(&mapping);
+}
+
+/* Map a new one, and make its landings, to which nobody jumps yet. */
+static int region_place(struct pguard_region *region, const struct pguard_image *image)
+{
+	unsigned long text, low;
+	u32 tries = TRIES;
+	int ret;
+
+	region->base = base_find(region->jumps->inode, region->jumps->list[0].offset);
+	if (!region->base)
+		return -ENOENT;
+	text = region->base + region->jumps->list[0].offset;
+	low = text > REACH + SZ_1M ? text - REACH : SZ_1M;
+	do {
+		region->start = pguard_free_range(low, min(text + REACH, TASK_SIZE_MAX), text,
+						  region->size);
+		if (!region->start)
+			return -ENOSPC;
+		ret = region_map(region);
+	} while (ret == -EEXIST && --tries);
+	if (!ret)
+		landings_make(region, image->areas);
+	return ret;
+}
+
+static struct pguard_region *region_find(struct pguard_jumps *jumps, u32 image_id)
+{
+	struct pguard_region *region;
+
+	list_for_each_entry(region, &jumps->regions, list)
+		if (region->image_id == image_id)
+			return region;
+	return NULL;
+}
+
+/* That of some memory, referenced; or NULL. */
+static struct pguard_region_use *use_get(struct pguard_region *region, const struct mm_struct *mm)
+{
+	struct pguard_region_use *use, *ret = NULL;
+
+	spin_lock(&region->lock);
+	list_for_each_entry(use, &region->uses, list)
+		if (use->mm == mm)
+			ret = use;
+	if (ret)
+		kref_get(&ret->refs);
+	spin_unlock(&region->lock);
+	return ret;
+}
+
+/* The next one that has jumps, referenced, and so is its memory; or NULL. */
+static struct pguard_region_use *use_next(struct pguard_region *region)
+{
+	struct pguard_region_use *use, *ret = NULL;
+
+	spin_lock(&region->lock);
+	list_for_each_entry(use, &region->uses, list)
+		/* Memory without users is on its way out, with what was mapped. */
+		if (READ_ONCE(use->nr_jumps) && mmget_not_zero(use->mm)) {
+			kref_get(&use->refs);
+			ret = use;
+			break;
+		}
+	spin_unlock(&region->lock);
+	return ret;
+}
+
+/* Room for @nr sites, to be filled in; or NULL.  Context: may sleep. */
+struct pguard_jumps *pguard_jumps_alloc(u32 nr)
+{
+	struct pguard_jumps *jumps = kvzalloc(struct_size(jumps, list, nr),
+					      GFP_KERNEL | __GFP_NOWARN);
+
+	if (jumps)
+		INIT_LIST_HEAD(&jumps->regions);
+	return jumps;
+}
+
+/* Of sites that jump nowhere, and whose uprobes are off; or NULL.  Context: may sleep. */
+void pguard_jumps_free(struct pguard_jumps *jumps)
+{
+	struct pguard_region *region, *next;
+
+	if (!jumps)
+		return;
+	list_for_each_entry_safe(region, next, &jumps->regions, list)
+		region_put(region);
+	kvfree(jumps);
+}
+
+/**
+ * pguard_jumps_are_in() - has some memory the landings
+ * @mm: stays while we are here
+ *
+ * Context: any; the map lock may be held.
+ */
+bool pguard_jumps_are_in(struct pguard_jumps *jumps, const struct mm_struct *mm)
+{
+	struct pguard_region *region;
+	struct pguard_region_use *use;
+	bool ret = false;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(region, &jumps->regions, list) {
+		spin_lock(&region->lock);
+		list_for_each_entry(use, &region->uses, list)
+			if (use->mm == mm)
+				ret = true;
+		spin_unlock(&region->lock);
+	}
+	rcu_read_unlock();
+	return ret;
+}
+
+/**
+ * pguard_jumps_install() - have the sites of current's process jump to landings
+ * @jumps: the sites; their uprobes are on
+ * @image: of the process
+ *
+ * The first process of the image decides where the landings are.
+ *
+ * Context: current, on its way to user mode; may sleep; serialized by the caller; no map lock held.
+ * Return: 0, also if some sites cannot jump; an error, with nothing changed but what is mapped.
+ */
+int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
+{
+	struct pguard_region *region = region_find(jumps, image->id);
+	struct pguard_region_use *use;
+	int ret = pguard_areas_map(image);
+
+	if (ret)
+		return ret;
+	if (!region) {
+		region = region_alloc(jumps, image->id);
+		if (!region)
+			return -ENOMEM;
+		ret = region_place(region, image);
+		if (ret) {
+			region_put(region);
+			return ret;
+		}
+		list_add_tail_rcu(&region->list, &jumps->regions);
+	}
+	use = use_get(region, current->mm);
+	if (!use) {
+		ret = region_map(region);
+		use = ret ? NULL : use_get(region, current->mm);
+	}
+	if (!use)
+		return ret ?: -ENOENT;
+	pguard_poke(use, true);
+	use_put(use);
+	return 0;
+}
+
+static void region_remove(struct pguard_region *region)
+{
+	struct pguard_region_use *use;
+
+	while ((use = use_next(region))) {
+		pguard_poke(use, false);
+		mmput(use->mm);
+		use_put(use);
+	}
+}
+
+/**
+ * pguard_jumps_remove() - have the sites run into breakpoints again, wherever they jump
+ * @jumps: the sites; pguard_jumps_install() is not called any more
+ *
+ * The landings stay mapped until the process ends or executes another program: a thread may be in
+ * one, or come back to one from a signal.  No uprobe may be taken off before.
+ *
+ * Context: may sleep, also for the map locks of processes; serialized by the caller.
+ */
+void pguard_jumps_remove(struct pguard_jumps *jumps)
+{
+	struct pguard_region *region;
+
+	list_for_each_entry(region, &jumps->regions, list)
+		region_remove(region);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Inlining: sites that are recorded jump to landings, where they can, instead of running into the
+ * breakpoint of their probe (inline/region.h).
+ *
+ * The probes stay.  A process begins with its breakpoints; the first thread that runs into one
+ * changes all of the process on its way to user mode, and the landings of its image are made then.
+ */
+#ifndef _KMOD_PROBE_INLINING_H
+#define _KMOD_PROBE_INLINING_H
+
+struct pguard_inlining;
+struct pguard_jumps;
+struct pguard_site;
+struct pguard_target;
+
+struct pguard_inlining *pguard_inlining_begin(struct pguard_target *target,
+					      struct pguard_jumps *jumps);
+void pguard_inlining_end(struct pguard_inlining *inlining);
+void pguard_inlining_hit(const struct pguard_site *site);
+
+#endif /* _KMOD_PROBE_INLINING_H */
