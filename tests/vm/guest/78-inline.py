@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sites that are jumps to landings instead of breakpoints."""
+
+import collections
+import os
+
+from perfguard import IS_SLOW, TOP, done, note, ok
+from record import (END, ENTER, HIT, INHERIT, LOST, OWNED, RECORD, START, Program, Recorder,
+                    changed_bytes, file_offset, kinds, mappings)
+
+INLINED = str(TOP / "build/tests/vm/inlined")
+INLINE = 2
+NAMES = ("plain", "rip", "rsp", "call", "jump", "branch", "fs")
+HEADS = (0xe9, 0xe9, 0xe9, 0xe8, 0xe9, 0xe9, 0xe9)
+
+
+class Inlined(Program):
+    """tests/vm/inlined, and where its sites are."""
+
+    def __init__(self):
+        super().__init__(INLINED)
+        self.sites = [(int(address, 16), int(delta)) for address, delta in
+                      (word.split(":") for word in self.answer().split())]
+
+    def offsets(self):
+        """[(offset, id, sp_delta)] as the recorder takes them; ids count from 1."""
+        return [(file_offset(self.pid, address)[1], i + 1, delta)
+                for i, (address, delta) in enumerate(self.sites)]
+
+    def bytes(self, pid=None):
+        """The first byte of each site in the memory of a process."""
+        with open(f"/proc/{pid or self.pid}/mem", "rb", buffering=0) as memory:
+            return tuple(os.pread(memory.fileno(), 1, address)[0] for address, _ in self.sites)
+
+
+class Setting:
+    """A recorder with the stream open, the program, and its target."""
+
+    def __init__(self, kind="pid", flags=OWNED | RECORD, site_flags=INLINE):
+        self.recorder = Recorder()
+        self.program = Inlined()
+        self.target = self.recorder.watch(kind, self.program.pid if kind == "pid" else INLINED,
+                                          flags)
+        self.recorder.ask("open")
+        self.answer = self.recorder.sites(self.target, INLINED, self.program.offsets(), site_flags)
+
+    def off(self):
+        return self.recorder.off(self.target)
+
+    def end(self):
+        self.program.end()
+        self.recorder.end()
+
+
+def counts(events, tid=None):
+    """Hits by site."""
+    hits = collections.Counter(event.number for event in kinds(events, HIT, tid))
+    return [hits[i + 1] for i in range(len(NAMES))]
+
+
+def first_round():
+    """The first hit changes the process; all kinds do what they did, and are recorded."""
+    setting = Setting()
+    program, recorder = setting.program, setting.recorder
+    ok(setting.answer[1:] == (0, {}), "sites are added")
+    ok(program.bytes() == 7 * (0xcc,), "they are breakpoints until a thread comes by")
+    wrong, tid = map(int, program.do("run 1").split())
+    ok(not wrong, "results of the first round are right")
+    note(" ".join(f"{byte:02x}" for byte in program.bytes()))
+    ok(program.bytes() == HEADS, "each kind of instruction has become a jump or a call")
+    recorder.read()
+    wrong, _ = map(int, program.do("run 3").split())
+    events = recorder.read()
+    ok(not wrong, "results by jumps are right")
+    ok([event.number for event in kinds(events, HIT, tid)] == 3 * list(range(1, 8)),
+       "hits are recorded, in their order")
+    hits = kinds(events, HIT, tid)[:7]
+    stack = next((start, end) for start, end, *_, path in mappings(program.pid)
+                 if path == "[stack]")
+    ok(all(stack[0] < hit.sp < stack[1] for hit in hits), "with stack pointers of the stack")
+    code = [(start, end) for start, end, mode, _, path in mappings(program.pid)
+            if "x" in mode and path == os.path.realpath(INLINED)]
+    ok(all(any(start <= hit.value < end for start, end in code) for hit in hits),
+       "and return addresses of the program")
+    setting.end()
+    return
+
+
+def compared():
+    """Numbers, stack pointers and return addresses are those that traps record."""
+    got = {}
+    for flags in (0, INLINE):
+        setting = Setting(site_flags=flags)
+        setting.program.do("run 1")
+        setting.recorder.read()
+        setting.program.do("run 50")
+        events = setting.recorder.read()
+        base = min(start for start, *_, path in mappings(setting.program.pid)
+                   if path == os.path.realpath(INLINED))
+        top = max(hit.sp for hit in kinds(events, HIT))
+        got[flags] = [(hit.number, top - hit.sp, hit.value - base) for hit in kinds(events, HIT)]
+        setting.end()
+    ok(len(got[0]) == 350 and got[0] == got[INLINE], "hits are equal to those of traps")
+
+
+def threads():
+    """Threads have areas of their own."""
+    setting = Setting()
+    program, recorder = setting.program, setting.recorder
+    program.do("run 1")
+    recorder.read()
+    nr, rounds = 8, 500
+    ok(program.do(f"threads {nr} {rounds}") == "0", "results in threads are right")
+    events = recorder.read(1000)
+    ok(counts(events) == len(NAMES) * [nr * rounds], f"each hit is recorded: {counts(events)}")
+    ok(len({event.tid for event in kinds(events, HIT)}) == nr and not kinds(events, LOST),
+       "as that of its thread")
+    setting.end()
+
+
+def children():
+    """A child has the jumps and areas of its own; both go."""
+    setting = Setting("exe")
+    program, recorder = setting.program, setting.recorder
+    program.do("run 1")
+    child = int(program.do("fork"))
+    ok(program.bytes(child) == HEADS, "a child has its parent's jumps")
+    recorder.read()
+    ok(program.do("child 10") == "0", "its results are right")
+    ok(program.do("child 10") == "0", "again")
+    events = recorder.read()
+    ok(counts(events, child)[0] >= 10, f"its hits are recorded: {counts(events, child)}")
+    setting.off()
+    ok(changed_bytes(program.pid, INLINED) == 0 and changed_bytes(child, INLINED) == 0,
+       "taken off, no byte of the code is changed in either")
+    ok(program.do("run 10").split()[0] == "0" and program.do("child 10") == "0",
+       "and results are right")
+    program.do("reap")
+    setting.end()
+
+
+def unwatched_child():
+    """A child that is nobody's target has jumps, too, and loses them."""
+    setting = Setting()
+    program = setting.program
+    program.do("run 1")
+    child = int(program.do("fork"))
+    ok(program.bytes(child) == HEADS and program.do("child 10") == "0",
+       "a child that is not watched runs by jumps")
+    setting.off()
+    ok(changed_bytes(child, INLINED) == 0 and program.do("child 10") == "0",
+       "and has its bytes back with all others")
+    program.do("reap")
+    setting.end()
+
+
+def hostile():
+    """What a program does to what was mapped is its own."""
+    setting = Setting()
+    program = setting.program
+    program.do("run 1")
+    for what in ("protect", "move", "unmap"):
+        ok(int(program.do(what)), f"{what} is refused")
+    answer = program.do("scribble").split()
+    ok(answer == ["0", "0"], f"random words over the areas change no result: {answer}")
+    setting.recorder.read()
+    ok(program.do("run 10").split()[0] == "0", "and the program goes on")
+    setting.end()
+
+
+def uses_gs():
+    """Who uses GS keeps it."""
+    setting = Setting()
+    program = setting.program
+    ok(program.do("gs") == "0" and program.do("run 5").split()[0] == "0", "GS is used")
+    ok(program.bytes() == 7 * (0xcc,), "then sites stay breakpoints")
+    ok(counts(setting.recorder.read())[0] >= 5, "and are recorded")
+    setting.end()
+
+
+def storm():
+    """On and off under threads, signals, forks, vforks and execs."""
+    setting = Setting("exe")
+    program, recorder = setting.program, setting.recorder
+    seconds = 20 if IS_SLOW else 8
+    program.send(f"storm {1000 * seconds}")
+    times = 0
+    while True:
+        recorder.read(50)
+        setting.off()
+        times += 1
+        recorder.sites(setting.target, INLINED, program.offsets(), INLINE)
+        if not select_ready(program):
+            continue
+        break
+    wrong, rounds, forks, execs = map(int, program.answer().split())
+    note(f"{times} times on and off: {rounds} rounds, {forks} forks, {execs} execs")
+    ok(not wrong and forks and execs, f"no result was wrong of {rounds} rounds")
+    setting.off()
+    ok(changed_bytes(program.pid, INLINED) == 0, "and no byte is changed at the end")
+    setting.end()
+
+
+def select_ready(program):
+    import select
+    return select.select([program.process.stdout], [], [], 0)[0]
+
+
+first_round()
+compared()
+threads()
+children()
+unwatched_child()
+hostile()
+uses_gs()
+storm()
+done()
