@@ -20,6 +20,8 @@
 #include <asm/msr.h>
 #include <asm/segment.h>
 
+enum { HITS = 24 };	/* put into the stream at once */
+
 #define AREA_SIZE	((unsigned long)PGUARD_AREA_PAGES * PAGE_SIZE)
 #define AREAS_SIZE	(PGUARD_NR_AREAS * AREA_SIZE)
 
@@ -429,14 +431,28 @@ static u32 area_u32(const struct pguard_area *area, unsigned long offset)
 	return at ? READ_ONCE(*at) : 0;
 }
 
-static void report(struct pguard_thread *thread, const struct pguard_area *area, u32 entry)
+/* Returns false if it cannot be one of a landing's. */
+static bool entry_get(const struct pguard_area *area, u32 entry, struct pguard_stream_hit *ret)
 {
-	u32 id = area_u32(area, PGUARD_AREA_SITES + 4 * entry);
+	ret->id = area_u32(area, PGUARD_AREA_SITES + 4 * entry);
+	ret->sp = area_u64(area, PGUARD_AREA_SPS + 8 * entry);
+	ret->value = area_u64(area, PGUARD_AREA_VALUES + 8 * entry);
+	return ret->id <= PERFGUARD_MAX_SITE_ID;
+}
 
-	if (id <= PERFGUARD_MAX_SITE_ID)
-		pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, id,
-				  area_u64(area, PGUARD_AREA_SPS + 8 * entry),
-				  area_u64(area, PGUARD_AREA_VALUES + 8 * entry));
+/* The entries from the last one down to @head. */
+static void entries_report(struct pguard_thread *thread, const struct pguard_area *area, u32 head)
+{
+	struct pguard_stream_hit hits[HITS];
+	u32 entry, nr = 0;
+
+	for (entry = PGUARD_AREA_ENTRIES; entry-- > head;) {
+		nr += entry_get(area, entry, &hits[nr]);
+		if (nr < HITS && entry > head)
+			continue;
+		pguard_stream_put_hits(thread, hits, nr);
+		nr = 0;
+	}
 }
 
 /**
@@ -451,7 +467,7 @@ void pguard_area_drain(struct pguard_thread *thread)
 {
 	/* Who takes it away leaves it to current to give it back. */
 	struct pguard_area *area = READ_ONCE(thread->area);
-	u32 head, entry;
+	u32 head;
 
 	if (!area)
 		return;
@@ -462,8 +478,7 @@ void pguard_area_drain(struct pguard_thread *thread)
 	}
 	/* Else they are of another recording. */
 	if (pguard_stream_knows(thread) && head <= PGUARD_AREA_ENTRIES) {
-		for (entry = PGUARD_AREA_ENTRIES; entry-- > head;)
-			report(thread, area, entry);
+		entries_report(thread, area, head);
 		if (!head)
 			pguard_stream_lose();
 	}

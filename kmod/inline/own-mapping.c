@@ -4,7 +4,6 @@
 
 #include <linux/err.h>
 #include <linux/file.h>
-#include <linux/fs.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -28,8 +27,8 @@ enum { GAP = SZ_64K };	/* left free beside other mappings */
 unsigned long pguard_free_range(unsigned long low, unsigned long high, unsigned long near,
 				unsigned long size)
 {
-	unsigned long end = low, below = 0, above = 0;
 	VMA_ITERATOR(vmi, current->mm, low);
+	unsigned long end = low, below = 0, above = 0;
 	struct vm_area_struct *vma;
 
 	if (mmap_read_lock_killable(current->mm))

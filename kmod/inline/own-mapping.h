@@ -3,9 +3,9 @@
 #ifndef _KMOD_INLINE_OWN_MAPPING_H
 #define _KMOD_INLINE_OWN_MAPPING_H
 
+#include <linux/fs.h>
 #include <linux/types.h>
 
-struct file_operations;
 struct vm_area_struct;
 
 /**

@@ -150,6 +150,14 @@ static struct perfguard_event event_lost(u64 now, u64 lost)
 	};
 }
 
+static void ring_publish(struct ring *ring, u64 head)
+{
+	if (unlikely((ring->head ^ head) & (ring_events / BELLS)))
+		irq_work_queue(&wakeup);
+	/* Who sees the new head sees the events. */
+	smp_store_release(&ring->head, head);
+}
+
 /* Write an event, and before it what has to be; false if there is no room. */
 static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 opening,
 		     const struct perfguard_event *event)
@@ -170,10 +178,7 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 		thread->opening = opening;
 	}
 	*ring_at(ring, head++) = *event;
-	if (unlikely((ring->head ^ head) & (ring_events / BELLS)))
-		irq_work_queue(&wakeup);
-	/* Who sees the new head sees the events. */
-	smp_store_release(&ring->head, head);
+	ring_publish(ring, head);
 	return true;
 }
 
@@ -217,6 +222,53 @@ bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 s
 out:
 	preempt_enable_notrace();
 	return ret;
+}
+
+/**
+ * pguard_stream_put_hits() - record hits of current that were noted before
+ * @thread: of current, which the stream knows
+ * @hits: in their order
+ * @nr: how many, a few
+ *
+ * Their times are those of now, one after another.
+ *
+ * Context: as pguard_stream_put().
+ */
+void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_stream_hit *hits,
+			    u32 nr)
+{
+	u64 now, head, lost = 0;
+	struct ring *ring;
+	u32 i;
+
+	preempt_disable_notrace();
+	ring = this_cpu_ptr(&rings);
+	/* Pairs with stream_start(): the rings are in place. */
+	if (!smp_load_acquire(&pguard_stream_opening))
+		goto out;
+	if (!ring_has_room(ring, nr + 1)) {
+		atomic64_add(nr, &ring->lost);
+		WRITE_ONCE(ring->dropped, ring->dropped + nr);
+		goto out;
+	}
+	head = ring->head;
+	now = max_t(u64, ktime_get_ns(), thread->event_time + 2);
+	if (unlikely(atomic64_read(&ring->lost)))
+		lost = atomic64_xchg(&ring->lost, 0);
+	if (unlikely(lost))
+		*ring_at(ring, head++) = event_lost(now, lost);
+	for (i = 0; i < nr; i++)
+		*ring_at(ring, head++) = (struct perfguard_event){
+			.time_ns = now + i,
+			.sp = hits[i].sp,
+			.value = hits[i].value,
+			.tid = thread->tid,
+			.what = event_what(PERFGUARD_EVENT_KIND_HIT, hits[i].id),
+		};
+	thread->event_time = now + nr;
+	ring_publish(ring, head);
+out:
+	preempt_enable_notrace();
 }
 
 /* An event of current was lost before it came here.  Context: as pguard_stream_put(). */
