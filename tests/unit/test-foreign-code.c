@@ -15,6 +15,17 @@ enum {
 	MAX_CALLS = 200,
 };
 
+/* Only of one that was asked for windows. */
+static bool has_same_window(const struct code_map *code, const struct function *function,
+			    const struct window_site *theirs)
+{
+	struct window_site ours;
+
+	window_site_find(&code->functions, function, &ours);
+	return ours.verdict == theirs->verdict && ours.offset == theirs->offset &&
+	       ours.sp_delta == theirs->sp_delta;
+}
+
 static bool is_same(const struct code_map *code, const struct foreign_function *theirs)
 {
 	const struct function *function = code_map_function(code, theirs->described.offset);
@@ -27,6 +38,7 @@ static bool is_same(const struct code_map *code, const struct foreign_function *
 	      ours.site == theirs->described.site && ours.cost == theirs->described.cost &&
 	      ours.sp_delta == theirs->described.sp_delta &&
 	      function->is_leaf == theirs->is_leaf &&
+	      has_same_window(code, function, &theirs->window) &&
 	      !strcmp(ours.name ? ours.name : "", theirs->described.name ? theirs->described.name : "");
 	free(ours.name);
 	return ret;
@@ -86,7 +98,7 @@ static void test_file(const char *path)
 		skip(3, path);
 		return;
 	}
-	error = foreign_code_open(fd, path, &theirs);
+	error = foreign_code_open_with_windows(fd, path, &theirs);
 	if (!ok(!error && theirs->nr_functions == count_sites(code) &&
 		!strcmp(theirs->build_id, code->object->build_id), "%s: all functions", path))
 		diag("%s", strerror(-error));

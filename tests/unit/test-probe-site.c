@@ -6,8 +6,9 @@
  */
 
 #include <capstone/capstone.h>
-#include <perfguard/emulate.h>
+#include <perfguard/window.h>
 
+#include "binary/code/window-site.h"
 #include "program.h"
 #include "tap.h"
 
@@ -165,6 +166,53 @@ static void test_functions(void)
 	ok(is_site(find_in("\x55\xc3", 2, 0, true), PROBE_SITE_NONE, 0, 0),
 	   "none if the entry is jumped to from inside");
 	ok(IS("\x48\x83", 0, NONE, 0, 0), "none in a cut instruction");
+}
+
+static struct window_site window_in(const char *bytes, size_t size, uint32_t target)
+{
+	struct file_view view = { .bytes = (const uint8_t *)bytes, .size = size };
+	struct functions functions = { .view = &view, .decoder = decoder };
+	struct function function = { .addr = 0x1000, .size = (uint32_t)size, .is_sound = true };
+	struct window_site site;
+
+	if (target)
+		function.near[target / 64] |= 1ull << target % 64;
+	window_site_find(&functions, &function, &site);
+	return site;
+}
+
+enum { NR_WINDOWS = 16 };
+
+#define IS_WINDOW(bytes, target, at, delta, name) \
+	do { \
+		struct window_site site = window_in(bytes, sizeof(bytes) - 1, target); \
+		ok(site.verdict == WINDOW_SITE_FOUND && site.offset == at && site.sp_delta == delta, \
+		   "a window: %s", name); \
+	} while (0)
+#define HAS_NONE(bytes, target, why, name) \
+	ok(window_in(bytes, sizeof(bytes) - 1, target).verdict == WINDOW_SITE_##why, \
+	   "none: %s", name)
+#define MOVL "\xb8\1\0\0\0"
+#define SUB_256 "\x48\x81\xec\0\1\0\0"
+
+static void test_window_sites(void)
+{
+	IS_WINDOW(MOVL RET, 0, 0, 0, "at the entry");
+	IS_WINDOW("\x55" SUB_24 MOVL RET, 0, 5, 32, "below it");
+	IS_WINDOW(SUB_256 "\x89\xf8" RET, 0, 0, 0, "a stepped one");
+	IS_WINDOW(SUB_256 MOVL RET, 0, 7, 256, "but not if there is another");
+	IS_WINDOW(MUL MUL MUL MUL MUL MUL MUL MUL MOVL RET, 0, 16, 0, "however far in");
+	IS_WINDOW("\x55" "\x0f\x84\0\0\1\0" RET, 0, 1, 8, "a branch");
+	IS_WINDOW("\x55" "\xe8\0\0\1\0" RET, 0, 1, 8, "a call");
+	HAS_NONE("\x55" "\xe8\0\0\1\0" MOVL RET, 1, NONE, "all behind what is jumped to");
+	HAS_NONE(JE MOVL RET, 0, NONE, "behind a branch");
+	HAS_NONE(MOVL RET, 2, NONE, "jumped into");
+	HAS_NONE(MOV RET, 0, NONE, "too short");
+	HAS_NONE("\x48\x8b\x87\0\1\0\0" RET, 0, FAULTS, "memory by a register");
+	HAS_NONE(NOP5 RET, 0, NOP, "a nop that kernels replace");
+	HAS_NONE("\xff\x25\0\0\1\0", 0, INDIRECT, "a jump by a pointer");
+	HAS_NONE("\xc5\xf9\x6f\x05\0\0\1\0" RET, 0, REFUSED, "a vector extension");
+	HAS_NONE("\x48\x83\xe4\xf0" MOVL RET, 0, NONE, "SP is not known");
 }
 
 /*
@@ -377,29 +425,15 @@ static bool is_untold(const struct code_map *code, const struct function *functi
 	return true;
 }
 
-static void check_site(const struct code_map *code, csh capstone, cs_insn *insn,
-		       const struct jumps *jumps, const struct function *function,
-		       struct counts *counts)
+/* Every entry comes to the site, once, with that SP. */
+static void check_reached(const struct code_map *code, csh capstone, cs_insn *insn,
+			  const struct jumps *jumps, const struct function *function,
+			  const struct probe_site *site, struct counts *counts)
 {
-	struct pguard_emulation emulation; /* test-emulate shows that it is right */
+	uint64_t addr = function->addr + (site->offset - function->offset);
 	const struct rule *rule;
-	struct probe_site site;
-	uint64_t addr;
 
-	probe_site_find(&code->functions, function, &site);
-	counts->nr++;
-	counts->none += site.class == PROBE_SITE_NONE;
-	if (site.class != PROBE_SITE_CHEAP)
-		return;
-	counts->cheap++;
-	counts->at_entry += site.offset == function->offset;
-	counts->dear += is_dear(code->object->view.bytes + site.offset);
-	addr = function->addr + (site.offset - function->offset);
-	if (!is_emulated(code->object->view.bytes + site.offset) &&
-	    pguard_emulate_prepare(&emulation, code->object->view.bytes + site.offset,
-				   EMULATE_MAX_LENGTH))
-		complain(&counts->stepped, function, "stepped");
-	if (!is_straight(code, capstone, insn, function, &site))
+	if (!is_straight(code, capstone, insn, function, site))
 		complain(&counts->not_straight, function, "not reached straight");
 	if (!is_once(code, jumps, function, addr))
 		complain(&counts->not_once, function, "more than once");
@@ -409,13 +443,101 @@ static void check_site(const struct code_map *code, csh capstone, cs_insn *insn,
 	if (!rule || rule->cfa_is_expr || rule->cfa_reg != 7)
 		return;
 	counts->by_cfi++;
-	if (rule->cfa_offset != (int32_t)site.sp_delta + 8 && !is_untold(code, function))
+	if (rule->cfa_offset != (int32_t)site->sp_delta + 8 && !is_untold(code, function))
 		complain(&counts->other_cfi, function, "another SP in the unwind tables");
 }
 
-/* @least: the share of cheap sites, of 1000 functions. */
-static void test_program(const char *path, uint32_t least)
+static void check_site(const struct code_map *code, csh capstone, cs_insn *insn,
+		       const struct jumps *jumps, const struct function *function,
+		       struct counts *counts)
 {
+	struct pguard_emulation emulation; /* test-emulate shows that it is right */
+	struct probe_site site;
+
+	probe_site_find(&code->functions, function, &site);
+	counts->nr++;
+	counts->none += site.class == PROBE_SITE_NONE;
+	if (site.class != PROBE_SITE_CHEAP)
+		return;
+	counts->cheap++;
+	counts->at_entry += site.offset == function->offset;
+	counts->dear += is_dear(code->object->view.bytes + site.offset);
+	if (!is_emulated(code->object->view.bytes + site.offset) &&
+	    pguard_emulate_prepare(&emulation, code->object->view.bytes + site.offset,
+				   EMULATE_MAX_LENGTH))
+		complain(&counts->stepped, function, "stepped");
+	check_reached(code, capstone, insn, jumps, function, &site, counts);
+}
+
+struct window_counts {
+	struct counts reached; /* of those that are windows */
+	uint32_t nr; /* functions that can have a guard */
+	uint32_t verdicts[WINDOW_SITE_NR];
+	uint32_t wrong; /* no window, or not to be probed */
+};
+
+/* test-window shows that the decoder is right. */
+static bool is_window(const struct code_map *code, csh capstone, cs_insn *insn,
+		      const struct function *function, uint64_t offset)
+{
+	const uint8_t *bytes = code->object->view.bytes + offset, *at = bytes;
+	struct pguard_window window;
+	struct insn decoded;
+	uint64_t addr = 0;
+	size_t size = 16;
+
+	return !pguard_window_prepare(&window, bytes, 16) &&
+	       cs_disasm_iter(capstone, &at, &size, &addr, insn) && insn->size == window.length &&
+	       offset + insn->size <= function->offset + function->size &&
+	       insn_decode(&code->functions.decoder, bytes, 16, 0, &decoded) &&
+	       probe_site_step_mode(bytes, &decoded) != STEP_MODE_REFUSED;
+}
+
+static void check_window(const struct code_map *code, csh capstone, cs_insn *insn,
+			 const struct jumps *jumps, const struct function *function,
+			 struct window_counts *counts)
+{
+	struct probe_site site;
+	struct window_site window;
+
+	probe_site_find(&code->functions, function, &site);
+	if (site.class == PROBE_SITE_NONE)
+		return;
+	window_site_find(&code->functions, function, &window);
+	counts->nr++;
+	counts->verdicts[window.verdict]++;
+	if (window.verdict != WINDOW_SITE_FOUND)
+		return;
+	if (!is_window(code, capstone, insn, function, window.offset))
+		complain(&counts->wrong, function, "no window");
+	site = (struct probe_site){ PROBE_SITE_CHEAP, window.offset, window.sp_delta };
+	counts->reached.cheap++;
+	check_reached(code, capstone, insn, jumps, function, &site, &counts->reached);
+}
+
+/* @least: the share of windows, of 1000 functions. */
+static void test_windows(const char *path, const struct window_counts *counts, uint32_t least)
+{
+	const struct counts *reached = &counts->reached;
+	const uint32_t *verdicts = counts->verdicts;
+
+	ok(!counts->wrong, "%s: all windows can be replaced, and probed", path);
+	ok(!reached->not_straight && !reached->not_once && !reached->in_loop && !reached->other_cfi &&
+	   reached->by_cfi * 4 > reached->cheap, "%s: and each call comes by them once, with that SP",
+	   path);
+	ok(verdicts[WINDOW_SITE_FOUND] * 1000ull >= least * (uint64_t)counts->nr,
+	   "%s: %.1f %% of %u functions have one", path,
+	   100.0 * verdicts[WINDOW_SITE_FOUND] / counts->nr, counts->nr);
+	diag("%u without a long instruction, %u may fault, %u at a nop, %u by pointers, %u refused; "
+	     "%u of %u checked by unwind tables", verdicts[WINDOW_SITE_NONE], verdicts[WINDOW_SITE_FAULTS], verdicts[WINDOW_SITE_NOP],
+	     verdicts[WINDOW_SITE_INDIRECT], verdicts[WINDOW_SITE_REFUSED], reached->by_cfi,
+	     reached->cheap);
+}
+
+/* @least, @least_windows: the share of cheap sites and of windows, of 1000 functions. */
+static void test_program(const char *path, uint32_t least, uint32_t least_windows)
+{
+	struct window_counts windows = { 0 };
 	struct jumps jumps = { NULL, 0, 0 };
 	struct code_map *code = open_code(path);
 	struct counts counts = { 0 };
@@ -423,7 +545,7 @@ static void test_program(const char *path, uint32_t least)
 	csh capstone;
 
 	if (!code) {
-		skip(5, "no such program");
+		skip(8, "no such program");
 		return;
 	}
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone))
@@ -433,8 +555,10 @@ static void test_program(const char *path, uint32_t least)
 	for (uint32_t i = 0; i < code->functions.nr; i++) {
 		const struct function *function = &code->functions.entries[i];
 
-		if (!function->is_plt && !function->is_cold)
-			check_site(code, capstone, insn, &jumps, function, &counts);
+		if (function->is_plt || function->is_cold)
+			continue;
+		check_site(code, capstone, insn, &jumps, function, &counts);
+		check_window(code, capstone, insn, &jumps, function, &windows);
 	}
 	ok(!counts.stepped, "%s: no cheap site is stepped", path);
 	ok(!counts.not_straight, "%s: and reached in a straight line with the right SP", path);
@@ -447,6 +571,7 @@ static void test_program(const char *path, uint32_t least)
 	diag("%.1f %% at the entry, %.1f %% at a push or a call, %u without any site, "
 	     "%u of %u checked by unwind tables", 100.0 * counts.at_entry / counts.nr,
 	     100.0 * counts.dear / counts.nr, counts.none, counts.by_cfi, counts.cheap);
+	test_windows(path, &windows, least_windows);
 	cs_free(insn, 1);
 	cs_close(&capstone);
 	free(jumps.entries);
@@ -456,18 +581,20 @@ static void test_program(const char *path, uint32_t least)
 int main(int argc, char **argv)
 {
 	/* what was measured with Debian 12's versions, less some */
+	static const uint32_t least_windows[NR_DEBIAN] = { 770, 720, 800, 825, 660, 765, 700 };
 	static const uint32_t least[NR_DEBIAN] = { 990, 990, 990, 990, 945, 985, 995 };
 
 	(void)argc;
-	plan(NR_CASES + 30 + 5 * (NR_DEBIAN + 2));
+	plan(NR_CASES + 30 + NR_WINDOWS + 8 * (NR_DEBIAN + 2));
 	if (insn_decoder_init(&decoder))
 		exit(1);
 	test_cases();
 	test_functions();
+	test_window_sites();
 	insn_decoder_deinit(&decoder);
-	test_program(beside(argv[0], "victim-code.stripped"), 500);
-	test_program(beside(argv[0], "victim-throw.stripped"), 400);
+	test_program(beside(argv[0], "victim-code.stripped"), 500, 300);
+	test_program(beside(argv[0], "victim-throw.stripped"), 400, 300);
 	for (int i = 0; i < NR_DEBIAN; i++)
-		test_program(debian[i], least[i]);
+		test_program(debian[i], least[i], least_windows[i]);
 	return tap_status();
 }

@@ -48,6 +48,12 @@ struct functions {
 	uint32_t nr;
 };
 
+/* True if byte @at of the function is jumped to, or may be: it is too far from the start to be known. */
+static inline bool function_is_target(const struct function *function, uint32_t at)
+{
+	return at >= SWEEP_NEAR || function->near[at / 64] >> at % 64 & 1;
+}
+
 /*
  * Read the functions of @object, which must stay for as long as they are used.
  * Returns 0, -ENODATA if the file has no unwind table, or -ENOMEM.

@@ -83,11 +83,6 @@ enum step_mode probe_site_step_mode(const uint8_t *bytes, const struct insn *ins
 	return STEP_MODE_STEPPED;
 }
 
-static bool is_target(const struct function *function, uint32_t at)
-{
-	return at >= SWEEP_NEAR || function->near[at / 64] >> at % 64 & 1;
-}
-
 /*
  * Some kernels (6.18) put a call in place of a nop of five bytes, which writes
  * below SP.  At the entry of a function nothing is there.
@@ -124,6 +119,12 @@ static bool is_certain(const struct function *function)
 	return function->is_sound || function->is_called || function->name;
 }
 
+bool probe_site_is_possible(const struct function *function)
+{
+	return !function->is_plt && !function->is_cold && !function->entry_is_target &&
+	       is_certain(function);
+}
+
 void probe_site_find(const struct functions *functions, const struct function *function,
 	       struct probe_site *ret)
 {
@@ -133,14 +134,13 @@ void probe_site_find(const struct functions *functions, const struct function *f
 	uint32_t at = 0;
 
 	*ret = (struct probe_site){ .class = PROBE_SITE_NONE, .offset = function->offset };
-	if (function->is_plt || function->is_cold || function->entry_is_target ||
-	    !is_certain(function))
+	if (!probe_site_is_possible(function))
 		return;
 	for (int i = 0; i < MAX_INSNS && at < function->size; i++) {
 		struct insn insn;
 		bool is_expensive;
 
-		if (at && is_target(function, at))
+		if (at && function_is_target(function, at))
 			return;
 		if (!insn_decode(&functions->decoder, code + at, function->size - at,
 				 function->addr + at, &insn))

@@ -44,6 +44,9 @@ struct probe_site {
 /* The step mode of @insn, which was decoded from @bytes. */
 enum step_mode probe_site_step_mode(const uint8_t *bytes, const struct insn *insn);
 
+/* False for what is no function, or one whose entry is not passed once in each call. */
+bool probe_site_is_possible(const struct function *function);
+
 void probe_site_find(const struct functions *functions, const struct function *function,
 	       struct probe_site *ret);
 

@@ -89,7 +89,10 @@ static uint8_t read_prefixes(struct reader *reader, struct scan_encoding *encodi
 		case 0x26: case 0x2e: case 0x36: case 0x3e:
 			encoding->prefixes |= SCAN_ES_TO_DS;
 			break;
-		case 0x64: case 0x65:
+		case 0x64:
+			break;
+		case 0x65:
+			encoding->prefixes |= SCAN_GS;
 			break;
 		case 0x66:
 			encoding->prefixes |= SCAN_66;

@@ -30,6 +30,7 @@ enum scan_prefix {
 	SCAN_REP = 1 << 3,
 	SCAN_LOCK = 1 << 4,
 	SCAN_ES_TO_DS = 1 << 5, /* es, cs, ss or ds */
+	SCAN_GS = 1 << 6,
 };
 
 struct scan_encoding {

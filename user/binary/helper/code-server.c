@@ -10,12 +10,14 @@
 #include "base/array.h"
 #include "binary/code/code-map.h"
 #include "binary/code/fingerprint-read.h"
+#include "binary/code/gs-base.h"
 #include "binary/helper/code-wire.h"
 #include "binary/helper/confine.h"
 #include "binary/helper/foreign-code.h"
 #include "binary/helper/answering.h"
 
 struct code_server {
+	const struct code_order *order;
 	struct code_map *code;
 	struct samples_function *described; /* those that were sent */
 	uint32_t *numbers; /* of the file's functions, among them */
@@ -74,6 +76,7 @@ static bool send_file(const struct code_server *server, int error)
 		return serve_answer(&file, sizeof(file));
 	runtime_libraries_read(server->code->object, &runtime);
 	file.nr_functions = server->nr;
+	file.uses_gs = server->order->has_windows && gs_base_is_used(&server->code->functions);
 	file.has_private = runtime.has_private;
 	file.prints_size = server->prints_size;
 	memcpy(file.build_id, server->code->object->build_id, sizeof(file.build_id));
@@ -83,11 +86,13 @@ static bool send_file(const struct code_server *server, int error)
 	return serve_answer(&file, sizeof(file));
 }
 
-static bool send_function(const struct samples_function *described, bool is_leaf)
+static bool send_function(const struct code_server *server, const struct function *function,
+			  const struct samples_function *described)
 {
+	struct window_site window = { 0 };
 	struct code_wire_function message = {
 		.kind = CODE_WIRE_FUNCTION,
-		.is_leaf = is_leaf,
+		.is_leaf = function->is_leaf,
 		.cost = described->cost,
 		.size = described->size,
 		.sp_delta = described->sp_delta,
@@ -96,6 +101,11 @@ static bool send_function(const struct samples_function *described, bool is_leaf
 	};
 	size_t size = described->name ? strnlen(described->name, WIRE_NAME - 1) : 0;
 
+	if (server->order->has_windows)
+		window_site_find(&server->code->functions, function, &window);
+	message.window = window.verdict;
+	message.window_sp_delta = window.sp_delta;
+	message.window_offset = window.offset;
 	memcpy(message.name, described->name ? described->name : "", size);
 	return serve_answer(&message, offsetof(struct code_wire_function, name) + size + 1);
 }
@@ -106,8 +116,8 @@ static bool send_functions(const struct code_server *server)
 
 	for (uint32_t i = 0; i < functions->nr; i++)
 		if (server->numbers[i] != FOREIGN_CODE_NONE &&
-		    !send_function(&server->described[server->numbers[i]],
-				   functions->entries[i].is_leaf))
+		    !send_function(server, &functions->entries[i],
+				   &server->described[server->numbers[i]]))
 			return false;
 	return true;
 }
@@ -154,14 +164,14 @@ static bool answer_call(const struct code_server *server, const struct code_wire
 	return serve_answer(&answer, sizeof(answer));
 }
 
-void code_server_main(void *path)
+void code_server_main(void *order)
 {
-	struct code_server server = { .nr = 0 };
+	struct code_server server = { .order = order };
 	struct code_wire_question question;
 	int error, fd;
 
 	serve_begin();
-	error = code_map_open(CONFINE_FILE, path, &server.code);
+	error = code_map_open(CONFINE_FILE, server.order->path, &server.code);
 	if (!error)
 		error = list(&server);
 	if (!error)

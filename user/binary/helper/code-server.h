@@ -5,7 +5,14 @@
 #ifndef _USER_BINARY_HELPER_CODE_SERVER_H
 #define _USER_BINARY_HELPER_CODE_SERVER_H
 
-/* A helper_main; @path is that of the file, as the process that mapped it has it. */
-void code_server_main(void *path);
+#include <stdbool.h>
+
+struct code_order {
+	const char *path; /* of the file, as the process that mapped it has it */
+	bool has_windows; /* they are asked for */
+};
+
+/* A helper_main, of a struct code_order. */
+void code_server_main(void *order);
 
 #endif /* _USER_BINARY_HELPER_CODE_SERVER_H */

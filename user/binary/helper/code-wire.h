@@ -30,6 +30,7 @@ struct code_wire_file {
 	uint32_t nr_functions;
 	uint32_t has_private; /* these are of struct runtime_candidate */
 	uint32_t prints_size; /* of the fingerprints, packed; 0: there are none */
+	uint32_t uses_gs; /* 0 if windows were not asked for */
 	char build_id[ELF_BUILD_ID_MAX];
 	char soname[RUNTIME_NAME_MAX];
 	char file[RUNTIME_NAME_MAX];
@@ -43,7 +44,10 @@ struct code_wire_function {
 	uint32_t cost; /* enum samples_cost */
 	uint32_t size;
 	uint32_t sp_delta;
+	uint32_t window; /* enum window_verdict; of struct window_site, as the next two */
+	uint32_t window_sp_delta;
 	uint32_t reserved;
+	uint64_t window_offset;
 	uint64_t offset;
 	uint64_t site;
 	char name[WIRE_NAME]; /* as in the file; "" without one */

@@ -59,7 +59,23 @@ static int receive_file(struct foreign_code *code, const char *path)
 	runtime->has_private = file.has_private;
 	code->nr_functions = file.nr_functions;
 	code->prints_size = file.prints_size;
+	code->uses_gs = file.uses_gs;
 	return array_new(code->functions, code->nr_functions);
+}
+
+/* An offset is in the function. */
+static bool check_window(const struct code_wire_function *message, struct window_site *ret)
+{
+	if (message->window >= WINDOW_SITE_NR ||
+	    (message->window == WINDOW_SITE_FOUND &&
+	     message->window_offset - message->offset >= message->size))
+		return false;
+	*ret = (struct window_site){
+		.verdict = message->window,
+		.offset = message->window_offset,
+		.sp_delta = message->window_sp_delta,
+	};
+	return true;
 }
 
 static int receive_function(struct foreign_code *code, const char *path,
@@ -75,7 +91,8 @@ static int receive_function(struct foreign_code *code, const char *path,
 	if (size <= head || !memchr(message.name, '\0', (size_t)(size - head)) ||
 	    (message.cost != SAMPLES_COST_CHEAP && message.cost != SAMPLES_COST_STEPPED) ||
 	    !message.size || message.site - message.offset >= message.size ||
-	    message.offset + message.size < message.offset)
+	    message.offset + message.size < message.offset ||
+	    !check_window(&message, &ret->window))
 		return -EIO;
 	ret->is_leaf = message.is_leaf;
 	ret->described = (struct samples_function){
@@ -136,15 +153,16 @@ static int receive_all(struct foreign_code *code, const char *path)
 	return error ?: receive_prints(code, path);
 }
 
-int foreign_code_open(int fd, const char *path, struct foreign_code **ret)
+static int open_code(int fd, const char *path, bool has_windows, struct foreign_code **ret)
 {
+	struct code_order order = { path, has_windows };
 	struct foreign_code *code = calloc(1, sizeof(*code));
 	int error;
 
 	if (!code)
 		return -ENOMEM;
 	error = helper_start(&code->helper, fd, limit_s(fd) + CALLS_S, code_server_main,
-			     (void *)path);
+			     &order);
 	code->helper.max_cpu_ns = limit_s(fd) * NSEC_PER_SEC;
 	if (!error)
 		error = receive_all(code, path);
@@ -155,6 +173,16 @@ int foreign_code_open(int fd, const char *path, struct foreign_code **ret)
 	}
 	*ret = code;
 	return 0;
+}
+
+int foreign_code_open(int fd, const char *path, struct foreign_code **ret)
+{
+	return open_code(fd, path, false, ret);
+}
+
+int foreign_code_open_with_windows(int fd, const char *path, struct foreign_code **ret)
+{
+	return open_code(fd, path, true, ret);
 }
 
 void foreign_code_close(struct foreign_code *code)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "binary/code/window-site.h"
 #include "binary/file/elf.h"
 #include "binary/file/runtime-libraries.h"
 #include "binary/helper/helper.h"
@@ -18,6 +19,7 @@
 
 struct foreign_function {
 	struct samples_function described; /* object is 0 */
+	struct window_site window; /* by foreign_code_open_with_windows() only */
 	bool is_leaf; /* has no call instruction */
 };
 
@@ -30,6 +32,7 @@ struct foreign_code {
 	uint8_t *prints; /* fingerprints of all its functions, packed and checked; NULL: none */
 	uint32_t prints_size; /* bytes */
 	bool has_syscalls; /* as these show */
+	bool uses_gs; /* so its processes have no windows */
 };
 
 /* A call of the file; functions by their numbers, or FOREIGN_CODE_NONE. */
@@ -47,6 +50,10 @@ struct foreign_call {
  * -EIO if its reader failed; -EINTR if a signal that ends us is pending; or -ENOMEM.
  */
 int foreign_code_open(int fd, const char *path, struct foreign_code **ret);
+
+/* The same with the windows of functions, which takes some more time. */
+int foreign_code_open_with_windows(int fd, const char *path, struct foreign_code **ret);
+
 void foreign_code_close(struct foreign_code *code);
 
 /*
