@@ -8,7 +8,7 @@
 #include "units.h"
 
 enum {
-	CHECKS = 68,
+	CHECKS = 72,
 };
 
 static void plain(void)
@@ -95,6 +95,45 @@ static void flat(void)
 	is_units(&of, 0, names, handled, "flat dispatch: a unit an event");
 	is_cut_by(&of, "wc", "flat dispatch: cut at the read");
 	is_number(of.samples.loops[0].cut_off, 1, "flat dispatch: the last unit has no end");
+	extracted_deinit(&of);
+	sim_deinit(&sim);
+}
+
+static uint64_t count_untimed(const struct extracted *of)
+{
+	uint64_t nr = 0;
+
+	for (uint64_t i = 0; i < of->result.nr_units; i++)
+		nr += of->result.units[i].is_untimed;
+	return nr;
+}
+
+/* Recorded by jumps, hits have no time: units that they cut have none, and are the same. */
+static void hits_without_time(void)
+{
+	uint64_t nr_units, nr_untimed;
+	struct extracted of;
+	struct sim sim;
+
+	sim_init(&sim, "MLPWGSFabcdefgh");
+	run_silent(&sim);
+	of = extracted_of(&sim.trace);
+	nr_units = of.result.nr_units;
+	is_number(count_untimed(&of), 0, "hits with a time: all units have one");
+	extracted_deinit(&of);
+	sim.trace.is_inline = true;
+	of = extracted_of(&sim.trace);
+	nr_untimed = count_untimed(&of);
+	is_number(of.result.nr_units, nr_units, "hits without a time: the same units");
+	ok(nr_untimed && nr_untimed < nr_units, "hits without a time: those that they cut have none");
+	extracted_deinit(&of);
+	sim_deinit(&sim);
+
+	sim_init(&sim, "MLWABC");
+	run_plain(&sim);
+	sim.trace.is_inline = true;
+	of = extracted_of(&sim.trace);
+	is_number(count_untimed(&of), 0, "hits without a time: waits cut, so all units have one");
 	extracted_deinit(&of);
 	sim_deinit(&sim);
 }
@@ -468,6 +507,7 @@ int main(void)
 	dispatch();
 	flat();
 	silent_events();
+	hits_without_time();
 	queue(true);
 	queue(false);
 	shared_mark();

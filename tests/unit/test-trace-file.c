@@ -42,7 +42,7 @@ static bool is_same_text(const char *a, const char *b)
 
 static bool is_same_trace(const struct trace *a, const struct trace *b)
 {
-	bool same = a->stage == b->stage && a->lost == b->lost &&
+	bool same = a->stage == b->stage && a->lost == b->lost && a->is_inline == b->is_inline &&
 		    a->nr_objects == b->nr_objects && a->nr_functions == b->nr_functions;
 
 	for (uint32_t i = 0; same && i < a->nr_objects; i++)
@@ -120,6 +120,7 @@ static void round_trip(struct sim *sim)
 	struct stat st;
 
 	sim->trace.lost = 12345678901;
+	sim->trace.is_inline = true;
 	free(sim->trace.functions[3].name);
 	sim->trace.functions[3].name = NULL;
 	sim->trace.functions[4].cost = SAMPLES_COST_STEPPED;
@@ -261,6 +262,7 @@ static void old_version(struct trace *trace)
 
 	save_old(trace);
 	trace->nr_loops = 0;
+	trace->is_inline = false;
 	ok(!trace_file_load(path, &loaded, why) && is_same_trace(&loaded, trace),
 	   "call trees of version 1 are read");
 	trace_deinit(&loaded);

@@ -83,6 +83,11 @@ struct trace {
 	size_t nr_events;
 	size_t max_events; /* for which there is room */
 	uint64_t lost; /* events the module had no room for */
+	/*
+	 * Some hits were recorded by jumps.  The time of a hit is when it was read then, later
+	 * than it was: hits are in order among all events of their thread, and have no time.
+	 */
+	bool is_inline;
 };
 
 static inline enum perfguard_event_kind trace_kind(const struct perfguard_event *event)

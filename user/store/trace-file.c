@@ -15,8 +15,9 @@
 /*
  * 2: a profile in the module cuts units and records their times.
  * 3: objects have fingerprints of their code.
+ * 4: hits may be without a time.
  */
-#define VERSION 3
+#define VERSION 4
 
 enum {
 	MAX_STRING = 4096,
@@ -308,6 +309,8 @@ static void take_trace(struct trace_stream *stream, struct trace *trace)
 		stream->error = -ESTALE;
 	trace->stage = (enum trace_stage)stage;
 	take_u64(stream, &trace->lost);
+	if (stream->version >= 4)
+		take_bool(stream, &trace->is_inline);
 	take_objects(stream, trace);
 	take_functions(stream, trace);
 	take_mappings(stream, trace);

@@ -27,6 +27,7 @@ static int watch(struct recording *recording)
 	int ret, error;
 
 	session->turn = turn;
+	recording->program.has_windows = recording->is_inline;
 	ret = session_begin(session);
 	for (uint32_t i = 0; i < session->nr_known && !ret; i++)
 		if (program_look(&recording->program, session->processes[i].pid,
@@ -49,6 +50,23 @@ static uint32_t count_sites(struct program *program)
 	for (uint32_t i = 0; i < program->nr_functions; i++)
 		nr += !program->files[program->functions[i].file].is_left_out;
 	return nr;
+}
+
+static void print_windows(const struct program *program)
+{
+	const struct program_file *file = program_without_windows(program);
+	uint32_t nr = 0;
+
+	text_heading(stdout, "inline");
+	if (file) {
+		printf("none: %s %s\n", file->path, file->code ? "uses the base of gs" : "cannot be read");
+		return;
+	}
+	for (uint32_t i = 0; i < program->nr_functions; i++)
+		nr += program->functions[i].window.verdict == WINDOW_SITE_FOUND &&
+		      !program->files[program->functions[i].file].is_left_out;
+	text_counted(stdout, nr, "function");
+	printf(" would be recorded by a jump in structure, the others by a trap\n");
 }
 
 static void print_code(struct recording *recording)
@@ -117,6 +135,8 @@ int dry_run(struct recording *recording)
 	       session->selector.path, session->nr_processes,
 	       session->nr_processes == 1 ? "" : "es");
 	print_code(recording);
+	if (recording->is_inline)
+		print_windows(&recording->program);
 	print_loops(session);
 	print_time(recording);
 	return CMD_OK;

@@ -42,6 +42,9 @@ const struct option_spec training_run_options[] = {
 	{ 0, "max-slowdown", "PCT", option_slowdown, AT(recording.slowdown),
 	  .help = "how much slower the program may become while its structure is recorded, on average; "
 	  "none: as much as it takes (default: 50, and none with --workload)" },
+	{ 0, "inline", NULL, option_flag, AT(recording.is_inline),
+	  .help = "record structure by jumps where code allows it, which changes the processes' own copies "
+	  "of the code meanwhile; the program is hardly slower then" },
 	NAMED_WAIT_OPTION(AT(recording.session.named)),
 	{ 0, "canary", "N", option_count, AT(recording.session.selector.canary),
 	  .most = ARMED_SCOPE_MAX_PIDS,

@@ -44,6 +44,8 @@ static int open_mapped(uint32_t pid, const struct mapping *mapping)
 static int64_t add_file(struct program *program, uint32_t pid, const struct mapping *mapping)
 {
 	char path[PATH_MAX + 48];
+	int (*open_code)(int, const char *, struct foreign_code **) =
+		program->has_windows ? foreign_code_open_with_windows : foreign_code_open;
 	struct program_file *file;
 	int fd = open_mapped(pid, mapping);
 	int error;
@@ -61,8 +63,8 @@ static int64_t add_file(struct program *program, uint32_t pid, const struct mapp
 		.inode = mapping->inode,
 		.fd = fd,
 	};
-	error = file->path ? foreign_code_open(fd, path_in_root(pid, mapping->path, path, sizeof(path)),
-					       &file->code) : -ENOMEM;
+	error = file->path ? open_code(fd, path_in_root(pid, mapping->path, path, sizeof(path)),
+				       &file->code) : -ENOMEM;
 	if (error == -ENOMEM || error == -EINTR) {
 		free(file->path);
 		close(fd);
@@ -145,6 +147,7 @@ static int list_functions(struct program *program, uint32_t index)
 		*added = (struct program_function){
 			.file = index,
 			.is_leaf = code->functions[i].is_leaf,
+			.window = code->functions[i].window,
 			.described = code->functions[i].described,
 		};
 		added->described.object = index;
@@ -186,6 +189,14 @@ int program_look(struct program *program, uint32_t pid, uint32_t image)
 		if (program->files[i].code && !program->files[i].is_runtime)
 			error = list_functions(program, i);
 	return error ? error : add_image(program, image);
+}
+
+const struct program_file *program_without_windows(const struct program *program)
+{
+	for (uint32_t i = 0; i < program->nr_files; i++)
+		if (!program->files[i].code || program->files[i].code->uses_gs)
+			return &program->files[i];
+	return NULL;
 }
 
 /* The largest of the new files, or 0. */

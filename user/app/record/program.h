@@ -28,10 +28,12 @@ struct program_file {
 struct program_function {
 	uint32_t file;
 	bool is_leaf; /* has no call instruction */
+	struct window_site window; /* if the program has windows */
 	struct samples_function described; /* by file number as object; the name is the file's */
 };
 
 struct program {
+	bool has_windows; /* those of functions are looked for; set before program_look() */
 	struct program_file *files; /* the executable first */
 	uint32_t nr_files;
 	uint32_t nr_fitted; /* of the files */
@@ -48,6 +50,12 @@ struct program {
  * all functions of it.  Returns 0, -ESRCH if the process is gone, or -ENOMEM.
  */
 int program_look(struct program *program, uint32_t pid, uint32_t image);
+
+/*
+ * The file for which the processes must have no windows: one that uses the base of gs, or may, as
+ * its code cannot be read; or NULL.
+ */
+const struct program_file *program_without_windows(const struct program *program);
 
 /*
  * Leave out the largest of the files that came since the last call, but never

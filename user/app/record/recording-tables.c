@@ -20,10 +20,38 @@ enum {
 	NEAR_BYTES = 512,
 };
 
-/* Sites of one file at a time. */
+bool recording_is_window(const struct recording *recording, uint32_t function)
+{
+	return recording->is_inline &&
+	       recording->program.functions[function].window.verdict == WINDOW_SITE_FOUND;
+}
+
+/* By a jump, if the function's window is wanted, else by a trap. */
+static struct perfguard_site site_at(const struct program_function *function, uint32_t id,
+				     uint32_t flags)
+{
+	if (flags & PERFGUARD_SITE_FLAGS_INLINE)
+		return (struct perfguard_site){
+			.offset = function->window.offset,
+			.id = id,
+			.sp_delta = function->window.sp_delta,
+		};
+	return (struct perfguard_site){
+		.offset = function->described.site,
+		.id = id,
+		.sp_delta = function->described.sp_delta,
+	};
+}
+
+/*
+ * Sites of one file at a time.  In the stage of structure, of the functions that have a window only
+ * those or only the others, as @flags say.
+ */
 static int arm_file(struct recording *recording, uint32_t file, const struct recording_site *wanted,
 		    uint32_t nr, uint32_t flags)
 {
+	bool is_inline = flags & PERFGUARD_SITE_FLAGS_INLINE;
+	bool is_coverage = flags & PERFGUARD_SITE_FLAGS_ONE_SHOT;
 	struct session *session = &recording->session;
 	const struct program *program = &recording->program;
 	struct perfguard_site *sites = calloc(nr ? nr : 1, sizeof(*sites));
@@ -36,13 +64,11 @@ static int arm_file(struct recording *recording, uint32_t file, const struct rec
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct program_function *function = &program->functions[wanted[i].function];
 
-		if (function->file != file)
+		if (function->file != file ||
+		    (!is_coverage &&
+		     recording_is_window(recording, wanted[i].function) != is_inline))
 			continue;
-		sites[nr_sites++] = (struct perfguard_site){
-			.offset = function->described.site,
-			.id = wanted[i].id,
-			.sp_delta = function->described.sp_delta,
-		};
+		sites[nr_sites++] = site_at(function, wanted[i].id, flags);
 	}
 	error = nr_sites ?
 			link_sites_add(session->link, session->target_id, program->files[file].fd,
@@ -137,6 +163,7 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 	trace_deinit(trace);
 	free(recording->source);
 	trace->stage = TRACE_STAGE_STRUCTURE;
+	trace->is_inline = recording->is_inline;
 	trace->functions = calloc(nr + 1, sizeof(*trace->functions));
 	recording->source = calloc(nr + 1, sizeof(*recording->source));
 	if (!trace->functions || !recording->source)
@@ -154,6 +181,33 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 	return failed ? cmd_no_memory() : name_objects(recording);
 }
 
+/* Traps serve where jumps must not be: a library that forbids them may be mapped later. */
+static void judge_inline(struct recording *recording)
+{
+	const struct program_file *file = program_without_windows(&recording->program);
+
+	if (!recording->is_inline || !file)
+		return;
+	log_warning("%s %s; functions are recorded by traps", file->path,
+		    file->code ? "uses the base of gs, by which jumps find where to record" :
+				 "cannot be read, and may use the base of gs");
+	recording->is_inline = false;
+}
+
+int recording_check_inline(struct recording *recording)
+{
+	struct session *session = &recording->session;
+	int error;
+
+	judge_inline(recording);
+	if (!recording->is_inline || !recording->program.nr_files)
+		return 0;
+	/* No site: whether the module would. */
+	error = link_sites_try(session->link, session->target_id, recording->program.files[0].fd,
+			       PERFGUARD_SITE_FLAGS_INLINE);
+	return error ? recording_failed(recording, error, "cannot record by jumps (--inline)") : 0;
+}
+
 int recording_arm_trace(struct recording *recording)
 {
 	uint32_t nr = recording->trace.nr_functions;
@@ -164,7 +218,10 @@ int recording_arm_trace(struct recording *recording)
 		return cmd_no_memory();
 	for (uint32_t i = 0; i < nr; i++)
 		sites[i] = (struct recording_site){ .function = recording->source[i], .id = i };
+	judge_inline(recording);
 	ret = recording_arm(recording, sites, nr, 0);
+	if (!ret && recording->is_inline)
+		ret = recording_arm(recording, sites, nr, PERFGUARD_SITE_FLAGS_INLINE);
 	recording->armed_ns = time_now_ns();
 	recording->disarmed_ns = 0;
 	free(sites);

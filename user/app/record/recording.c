@@ -509,12 +509,13 @@ int recording_begin(struct recording *recording)
 	session->target_flags = PERFGUARD_TARGET_FLAGS_RECORD;
 	session->turn = turn;
 	session->turn_arg = recording;
+	recording->program.has_windows = recording->is_inline;
 	ret = open_stream(recording);
 	if (!ret)
 		ret = session_begin(session);
 	if (!ret)
 		ret = look_at_processes(recording);
-	return ret;
+	return ret ?: recording_check_inline(recording);
 }
 
 void recording_report_lost(const struct recording *recording)

@@ -40,6 +40,7 @@ struct recording {
 	uint64_t stage_ns[RECORDING_OVER]; /* how long each is, without a workload */
 	uint64_t max_events;
 	bool follows_requests; /* while units are timed */
+	bool is_inline; /* structure by jumps, where a function has a window */
 	struct slowdown slowdown; /* while structure is recorded; its first two members */
 
 	/* Kept while it runs. */

@@ -12,7 +12,8 @@
 
 void slowdown_begin(struct slowdown *slowdown)
 {
-	slowdown->cpu_ns = slowdown->hits = slowdown->window_hits = 0;
+	slowdown->cpu_ns = 0;
+	slowdown->hits = slowdown->window_hits = 0;
 }
 
 /* CPU time of a process; 0 if it is gone. */
@@ -54,18 +55,18 @@ int slowdown_look(struct slowdown *slowdown, const uint32_t *pids, uint32_t nr)
 	return 0;
 }
 
-double slowdown_own_ns(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns)
+double slowdown_own_ns(const struct slowdown *slowdown, double hits, uint64_t cpu_ns)
 {
-	double own_ns = (double)cpu_ns - (double)hits * (double)slowdown->hit_ns;
+	double own_ns = (double)cpu_ns - hits * (double)slowdown->hit_ns;
 
 	return fmax(own_ns, (double)cpu_ns / 100);
 }
 
-double slowdown_of(const struct slowdown *slowdown, uint64_t hits, uint64_t cpu_ns)
+double slowdown_of(const struct slowdown *slowdown, double hits, uint64_t cpu_ns)
 {
 	double own_ns = slowdown_own_ns(slowdown, hits, cpu_ns);
 
-	return own_ns > 0 ? (double)hits * (double)slowdown->hit_ns / own_ns : 0;
+	return own_ns > 0 ? hits * (double)slowdown->hit_ns / own_ns : 0;
 }
 
 bool slowdown_is_over(const struct slowdown *slowdown)
@@ -75,8 +76,9 @@ bool slowdown_is_over(const struct slowdown *slowdown)
 
 bool slowdown_may_begin(const struct slowdown *slowdown)
 {
-	uint64_t hits = slowdown->hits + slowdown->window_hits;
-	uint64_t cpu_ns = slowdown->cpu_ns + slowdown->window_hits * slowdown->hit_ns;
+	double hits = slowdown->hits + slowdown->window_hits;
+	uint64_t cpu_ns = slowdown->cpu_ns +
+			  (uint64_t)(slowdown->window_hits * (double)slowdown->hit_ns);
 
 	return slowdown_of(slowdown, hits, cpu_ns) <= slowdown->most;
 }

@@ -41,17 +41,35 @@ static bool are_on(const struct recording *recording)
 	return !recording->disarmed_ns;
 }
 
+/* What a hit of a function of the trace counts for. */
+static double weight_of(const struct recording *recording, uint32_t function)
+{
+	return recording_is_window(recording, recording->source[function]) ? SLOWDOWN_INLINE_HIT : 1;
+}
+
+/* Of an event in the stage; what is lost is mostly of records that were read together. */
+static double weight(const struct recording *recording, const struct perfguard_event *event)
+{
+	uint32_t function = trace_number(event);
+
+	if (recording->stage != RECORDING_STRUCTURE || !recording->is_inline)
+		return 1;
+	if (trace_kind(event) == PERFGUARD_EVENT_KIND_LOST)
+		return SLOWDOWN_INLINE_HIT;
+	return function < recording->trace.nr_functions ? weight_of(recording, function) : 1;
+}
+
 void structure_sites_count(struct recording *recording, const struct perfguard_event *events,
 			   uint32_t nr)
 {
 	struct slowdown *slowdown = &recording->slowdown;
-	uint64_t hits = 0;
+	double hits = 0;
 
 	for (uint32_t i = 0; i < nr; i++) {
 		if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_HIT)
-			hits++;
+			hits += weight(recording, &events[i]);
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_LOST)
-			hits += events[i].value;
+			hits += (double)events[i].value * weight(recording, &events[i]);
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_ENTER)
 			recording->calls += are_on(recording);
 	}
@@ -104,7 +122,7 @@ int structure_sites_begin(struct recording *recording)
 }
 
 struct hot_function {
-	uint64_t hits;
+	double hits; /* by what they cost, as those of the slowdown */
 	uint32_t function; /* of the trace */
 	bool is_leaf;
 };
@@ -120,28 +138,28 @@ static int by_falling_hits(const void *a, const void *b)
  * Hot leaves make most of the events and show nothing of the tree's shape.  Nor do functions of loops
  * within units, which may be called only later.
  */
-static bool is_to_go(const struct recording *recording, const struct hot_function *hot, uint64_t sum)
+static bool is_to_go(const struct recording *recording, const struct hot_function *hot, double sum)
 {
 	if (hot->hits <= sum / HOT_SHARE)
 		return false;
 	return (hot->is_leaf && recording->is_rehearsal) ||
-	       (is_limited(recording) && hot->hits > INNER_CALLS * (recording->calls + 1));
+	       (is_limited(recording) && hot->hits > INNER_CALLS * (double)(recording->calls + 1));
 }
 
 /*
  * With a limit the hottest others go, too, until units are short enough for many to be whole in a
  * window.
  */
-static uint32_t leave_out(struct recording *recording, struct hot_function *hot, uint64_t sum)
+static uint32_t leave_out(struct recording *recording, struct hot_function *hot, double sum)
 {
 	const struct slowdown *slowdown = &recording->slowdown;
 	double most = MOST_WHILE_ON * slowdown_own_ns(slowdown, slowdown->hits, slowdown->cpu_ns);
 	uint32_t nr = recording->trace.nr_functions, left_out = 0;
-	uint64_t hits = sum;
+	double hits = sum;
 
 	qsort(hot, nr, sizeof(*hot), by_falling_hits);
 	for (uint32_t i = 0; i < nr; i++) {
-		double sites = (double)hits * (double)slowdown->hit_ns;
+		double sites = hits * (double)slowdown->hit_ns;
 
 		if (!is_to_go(recording, &hot[i], sum) && !(is_limited(recording) && sites > most))
 			continue;
@@ -155,19 +173,22 @@ static uint32_t leave_out(struct recording *recording, struct hot_function *hot,
 	return left_out;
 }
 
-static int find_hot(struct recording *recording, uint64_t sum, uint32_t *ret_nr)
+static int find_hot(struct recording *recording, uint32_t *ret_nr)
 {
 	struct hot_function *hot;
+	double sum = 0;
 	uint32_t nr = recording->trace.nr_functions;
 
 	if (array_new(hot, nr))
 		return cmd_no_memory();
-	for (uint32_t i = 0; i < nr; i++)
+	for (uint32_t i = 0; i < nr; i++) {
 		hot[i] = (struct hot_function){
-			.hits = recording->hits[i],
+			.hits = (double)recording->hits[i] * weight_of(recording, i),
 			.function = i,
 			.is_leaf = recording->program.functions[recording->source[i]].is_leaf,
 		};
+		sum += hot[i].hits;
+	}
 	*ret_nr = leave_out(recording, hot, sum);
 	free(hot);
 	return 0;
@@ -186,7 +207,7 @@ static uint64_t sum_of_hits(const struct recording *recording)
 static int leave_out_hot(struct recording *recording, bool *ret_any)
 {
 	uint32_t left_out = 0;
-	int ret = find_hot(recording, sum_of_hits(recording), &left_out);
+	int ret = find_hot(recording, &left_out);
 
 	*ret_any = left_out;
 	if (ret || !left_out)

@@ -200,7 +200,9 @@ static int by_loop_and_begin(const void *a, const void *b)
 
 static void note_time(struct samples_unit *variant, const struct extract_unit *unit)
 {
-	variant->least_ns = least_time(variant->least_ns, unit->end_ns - unit->start_ns);
+	uint64_t ns = unit->is_untimed ? 0 : unit->end_ns - unit->start_ns;
+
+	variant->least_ns = least_time(variant->least_ns, ns);
 }
 
 /*

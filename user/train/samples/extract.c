@@ -43,6 +43,7 @@ struct extraction {
 	bool has_marker;
 	bool in_wait_call; /* an iteration, before its event marker or the wait call's return */
 	bool is_boundary; /* the wait it is in is one */
+	bool is_untimed; /* the unit began with a hit that has no time */
 	int64_t fd;
 	int64_t next_fd;
 };
@@ -102,7 +103,7 @@ static int place_frame(struct extraction *extraction, const struct trace_pass *p
 
 /* The unit is over: count it, and make room for the next. */
 static int close_unit(struct extraction *extraction, const struct trace_pass *pass,
-		      uint64_t start_ns, uint64_t end_ns)
+		      uint64_t start_ns, uint64_t end_ns, bool is_untimed)
 {
 	const struct trace_thread *thread = &extraction->input->threads[pass->thread];
 	struct path_set *set = extraction->event.nr ? &extraction->event : &extraction->rest;
@@ -113,6 +114,7 @@ static int close_unit(struct extraction *extraction, const struct trace_pass *pa
 		.tid = thread->tid,
 		.loop = pass->loop,
 		.fd = extraction->fd,
+		.is_untimed = is_untimed || extraction->is_untimed,
 	};
 	uint32_t nr = trie_leaves(&extraction->trie, set->nodes, set->nr);
 	int error = count_unit(&extraction->counts, &unit, set->nodes, nr);
@@ -136,13 +138,17 @@ static int begin_event(struct extraction *extraction, bool is_wait_call)
 	return error;
 }
 
-static int mark(struct extraction *extraction, const struct trace_pass *pass, uint64_t at_ns)
+static int mark(struct extraction *extraction, const struct trace_pass *pass, uint64_t at_ns,
+		bool is_untimed)
 {
+	bool is_begin = !extraction->cutter.is_running || extraction->cutter.has_event;
 	uint64_t start_ns = 0;
 	int error = 0;
 
 	if (cutter_mark(&extraction->cutter, at_ns, &start_ns) == CUTTER_UNIT)
-		error = close_unit(extraction, pass, start_ns, at_ns);
+		error = close_unit(extraction, pass, start_ns, at_ns, is_untimed);
+	if (is_begin)
+		extraction->is_untimed = is_untimed;
 	if (!extraction->has_marker && !error) {
 		if (extraction->in_wait_call)
 			extraction->next.nr = 0;
@@ -197,7 +203,8 @@ static int on_call(struct trace_pass *pass, void *arg)
 	if (!error && pass->is_whole &&
 	    event_markers_has_site(&extraction->markers[pass->loop], pass)) {
 		extraction->next_fd = -1;
-		error = mark(extraction, pass, pass->event->time_ns);
+		error = mark(extraction, pass, pass->event->time_ns,
+			     extraction->input->trace->is_inline);
 	}
 	if (!error && extraction->cutter.is_running)
 		error = count_hit(&extraction->counts, frame->function,
@@ -214,7 +221,7 @@ static int on_syscall(struct trace_pass *pass, void *arg)
 	if (!pass->is_whole || !event_markers_has_call(&extraction->markers[pass->loop], pass))
 		return 0;
 	extraction->next_fd = (int32_t)pass->event->sp;
-	return mark(extraction, pass, pass->enter->time_ns);
+	return mark(extraction, pass, pass->enter->time_ns, false);
 }
 
 static int on_wait(struct trace_pass *pass, void *arg)
@@ -238,7 +245,7 @@ static int on_wait(struct trace_pass *pass, void *arg)
 	else
 		extraction->next.nr = 0;
 	if (!error && end == CUTTER_UNIT)
-		error = close_unit(extraction, pass, start_ns, pass->event->time_ns);
+		error = close_unit(extraction, pass, start_ns, pass->event->time_ns, false);
 	extraction->event.nr = extraction->rest.nr = 0;
 	extraction->in_event = extraction->has_marker = false;
 	/* The wait_call may have been called before the loop was known. */
@@ -256,6 +263,7 @@ static int on_wake(struct trace_pass *pass, void *arg)
 	    !trace_pass_wake_begins(syscall, (int64_t)pass->event->value))
 		return 0;
 	cutter_wake(&extraction->cutter, pass->event->time_ns);
+	extraction->is_untimed = false;
 	extraction->cutter.has_empty = extraction->markers[pass->loop].has_empty;
 	extraction->fd = extraction->next_fd =
 		trace_pass_reads(syscall) ? (int32_t)pass->event->sp : -1;

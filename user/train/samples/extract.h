@@ -13,6 +13,7 @@
 #ifndef _USER_TRAIN_SAMPLES_EXTRACT_H
 #define _USER_TRAIN_SAMPLES_EXTRACT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "data/samples.h"
@@ -30,6 +31,7 @@ struct extract_unit {
 	int64_t fd; /* first argument of the system call it began with */
 	uint32_t hits;
 	uint8_t half; /* 0: learnt from, 1: held back */
+	bool is_untimed; /* it begins or ends with a hit that has no time */
 };
 
 /* How well depth identifies the calling context; the paper's section 7.3. */
