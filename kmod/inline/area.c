@@ -252,7 +252,7 @@ static bool gs_is_used(void)
 static int map(u32 *start)
 {
 	struct pguard_own_mapping mapping = {
-		.name = "perfguard-areas",
+		.name = PERFGUARD_AREAS,
 		.fops = &areas_fops,
 		.start = *start,
 		.size = AREAS_SIZE,

@@ -6,6 +6,8 @@
 #include <linux/fs.h>
 #include <linux/types.h>
 
+#include <perfguard/own-mapping.h>
+
 struct vm_area_struct;
 
 /**

@@ -215,7 +215,7 @@ static void landings_make(struct pguard_region *region, u32 areas)
 static int region_map(struct pguard_region *region)
 {
 	const struct pguard_own_mapping mapping = {
-		.name = "perfguard-landings",
+		.name = PERFGUARD_LANDINGS,
 		.fops = &region_fops,
 		.data = region,
 		.start = region->start,

@@ -65,16 +65,6 @@ int link_sites_add(struct link *link, uint32_t target_id, int fd,
 	return ret;
 }
 
-int link_sites_try(struct link *link, uint32_t target_id, int fd, uint32_t flags)
-{
-	const struct perfguard_site none = { 0 };
-	struct refusals refusals = { 0 };
-	int ret = add_some(link, target_id, fd, flags, &none, 0, &refusals);
-
-	free(refusals.elements);
-	return ret;
-}
-
 int link_sites_del(struct link *link, uint32_t target_id)
 {
 	netlink_begin(link, PERFGUARD_CMD_SITE_DEL, 0, 0);

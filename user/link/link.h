@@ -172,8 +172,6 @@ int link_sites_add(struct link *link, uint32_t target_id, int fd,
 		   uint32_t nr, struct perfguard_site_refusal **ret_refused,
 		   uint32_t *ret_nr_refused);
 
-/* Add none: returns 0 if the module knows @flags, and allows them for the target. */
-int link_sites_try(struct link *link, uint32_t target_id, int fd, uint32_t flags);
 /* Remove all sites of a target. */
 int link_sites_del(struct link *link, uint32_t target_id);
 

@@ -18,6 +18,8 @@
 #include "binary/stack/snapshot.h"
 #include "data/stack-copy.h"
 
+#include <perfguard/own-mapping.h>
+
 enum {
 	MAX_FILES = 512,
 };
@@ -180,7 +182,8 @@ int program_look(struct program *program, uint32_t pid, uint32_t image)
 	int error = snapshot_mappings(pid, &slice);
 
 	for (uint32_t i = 0; i < slice.nr_mappings && !error; i++)
-		if (slice.mappings[i].path && slice.mappings[i].inode)
+		if (slice.mappings[i].path && slice.mappings[i].inode &&
+		    strcmp(slice.mappings[i].path, PERFGUARD_MAPPED(PERFGUARD_LANDINGS)))
 			error = add_mapping(program, pid, image, &slice.mappings[i]);
 	slice_clear(&slice);
 	if (!error && program->nr_files > known)

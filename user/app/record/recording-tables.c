@@ -194,20 +194,6 @@ static void judge_inline(struct recording *recording)
 	recording->is_inline = false;
 }
 
-int recording_check_inline(struct recording *recording)
-{
-	struct session *session = &recording->session;
-	int error;
-
-	judge_inline(recording);
-	if (!recording->is_inline || !recording->program.nr_files)
-		return 0;
-	/* No site: whether the module would. */
-	error = link_sites_try(session->link, session->target_id, recording->program.files[0].fd,
-			       PERFGUARD_SITE_FLAGS_INLINE);
-	return error ? recording_failed(recording, error, "cannot record by jumps (--inline)") : 0;
-}
-
 int recording_arm_trace(struct recording *recording)
 {
 	uint32_t nr = recording->trace.nr_functions;

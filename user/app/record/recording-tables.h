@@ -24,12 +24,6 @@ int recording_arm(struct recording *recording, const struct recording_site *site
 bool recording_is_window(const struct recording *recording, uint32_t function);
 
 /*
- * Before the first stage: may the program be recorded by jumps?  If not for what it is, traps
- * serve, which is reported.  Returns 0 or an exit code, reported, if the module does not do it.
- */
-int recording_check_inline(struct recording *recording);
-
-/*
  * Take the event loops that were found from the module, which knows them by their place
  * in memory and thus none of a profile's, and keep them; or let it know them again.
  * Returns the link's error.

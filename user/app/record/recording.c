@@ -515,7 +515,7 @@ int recording_begin(struct recording *recording)
 		ret = session_begin(session);
 	if (!ret)
 		ret = look_at_processes(recording);
-	return ret ?: recording_check_inline(recording);
+	return ret;
 }
 
 void recording_report_lost(const struct recording *recording)
