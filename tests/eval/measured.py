@@ -31,7 +31,7 @@ def measure(program, kernel, file, seconds, runs):
     programs.load(program).install()
     commit = vm.commit("kmod", "user", "include")
     for option, script, *words in runs:
-        vm.say(f"{script.name} {' '.join(words)}, Linux {kernel}")
+        vm.say(f"{script.name} {' '.join(map(str, words))}, Linux {kernel}")
         trouble = vm.run_script(kernel, out, seconds, ["-m", "2048", *filter(None, [option])],
                                 script, *words, "/out")
         if trouble:
