@@ -10,6 +10,7 @@ stream once, 1 if not.
 """
 
 import argparse
+import contextlib
 import os
 import pathlib
 import random
@@ -186,6 +187,21 @@ def make(directory, machines, alerts, seconds):
     return subprocess.Popen([MAKE_SPOOL, directory, str(machines), str(alerts), str(seconds)])
 
 
+def wait_for_alerts(directory, number, most_s=60):
+    """Until this machine has an alert; those before it have one by then, and their spools."""
+    end = time.monotonic() + most_s
+    while time.monotonic() < end:
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{directory}/{number}/spool?mode=ro",
+                                                    uri=True)) as db:
+                if db.execute("SELECT count(*) FROM alerts").fetchone()[0]:
+                    return
+        except sqlite3.OperationalError:
+            pass
+        time.sleep(0.1)
+    raise SystemExit(f"machine {number} made no alert in {most_s} s")
+
+
 def trouble(fleet, server, proxy, writer, seconds, random_of):
     """What happens while alerts come; returns a list of what was done."""
     begin = time.monotonic()
@@ -228,7 +244,7 @@ def run_trouble(base, options):
     proxy = Proxy(server.port)
     fleet = Fleet(directory, options.machines, server, proxy)
     writer = make(directory, options.machines, options.alerts, options.seconds)
-    time.sleep(2)
+    wait_for_alerts(directory, options.machines - 1)
     fleet.start_all()
     begin = time.monotonic()
     done = trouble(fleet, server, proxy, writer, options.seconds, random.Random(1))
