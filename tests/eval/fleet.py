@@ -25,9 +25,10 @@ import threading
 import time
 
 TOP = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(TOP / "tests/consumers"))
+sys.path[:0] = [str(TOP / "tests/eval"), str(TOP / "tests/consumers")]
 import check_stream  # noqa: E402
 import nats_client  # noqa: E402
+import vm  # noqa: E402
 
 BUILD = TOP / os.environ.get("BUILD", "build")
 MAKE_SPOOL = BUILD / "tests/unit/make-spool"
@@ -310,10 +311,10 @@ def run_rate(base, name, machines, alerts):
 
 PAGE = """# Many machines, one stream
 
-`make eval-fleet`; made by tests/eval/fleet.py. Each machine is a spool with made alerts and a forwarder
-of its own, `pg-collect forward`; the server is Debian's nats-server ({version}) with one stream in
-files, all on one computer with {cpus} processors, which they share. What is in the stream was
-compared with what is in the spools, message by message.
+By `make eval-fleet`; commit {commit}. Each machine is a spool with made alerts and a forwarder of its own,
+`pg-collect forward`; the server is Debian's nats-server ({version}) with one stream in files, all on
+one computer with {cpus} processors, which they share. What is in the stream was compared with what is
+in the spools, message by message.
 
 ## In trouble
 
@@ -348,8 +349,8 @@ def main():
         is_well &= is_right
     version = subprocess.run(["nats-server", "--version"], capture_output=True, text=True,
                              check=True).stdout.split()[-1]
-    page = PAGE.format(version=version, cpus=os.cpu_count(), trouble="\n".join(trouble_lines),
-                       rates="\n".join(rates))
+    page = PAGE.format(commit=vm.commit("user", "include"), version=version, cpus=os.cpu_count(),
+                       trouble="\n".join(trouble_lines), rates="\n".join(rates))
     (TOP / "tests/eval/results/fleet.md").write_text(page)
     print(page if is_well else "NOT WELL\n" + page)
     return 0 if is_well else 1
