@@ -160,7 +160,7 @@ def evaluate(name, bugs, arguments):
             vm.say(f"eval: {name}: overhead")
             run_overhead(arguments.kernel, name, out)
         (out / "run").write_text(json.dumps({"date": datetime.date.today().isoformat(),
-                                             "commit": vm.commit()}))
+                                             "commit": vm.commit("kmod", "user", "include")}))
     run = json.loads((out / "run").read_text()) if (out / "run").exists() else None
     if not run:
         return {}
