@@ -5,10 +5,12 @@
 usage: check_stream.py PORT STREAM SUBJECT DIR
 
 DIR/N/spool is of the machine mN.  Prints what is missing, there twice, or another one, and exits
-with 1 then.  The keys are made here from the spool's rows by the rule of Documentation/fleet.md.
+with 1 then.  The keys of records are made here from the spool's rows by the rule of
+Documentation/fleet.md; those of others are the ones in their JSON.
 """
 
 import collections
+import json
 import pathlib
 import sqlite3
 import sys
@@ -22,11 +24,9 @@ def expected(directory, subject):
     for spool in sorted(pathlib.Path(directory).glob("*/spool")):
         machine = f"m{spool.parent.name}"
         db = sqlite3.connect(spool)
-        for number, load, seq, time_ns, text in db.execute(
-                "SELECT id, load, seq, time_ns, json FROM alerts"):
-            boot, module = load.split("/")
-            place = seq if seq else f"at-{time_ns}-{number}"
-            ret[f"{machine}:{boot}:{module}:{place}"] = (f"{subject}.alerts.{machine}", text)
+        for load, kind, seq, text in db.execute("SELECT load, kind, seq, json FROM alerts"):
+            key = f"{load}/{kind}/{seq}" if seq else json.loads(text)["key"]
+            ret[key] = (f"{subject}.alerts.{machine}", text)
         db.close()
     return ret
 

@@ -19,7 +19,7 @@ if [ -z "$(command -v nats-server)" ]; then
 	echo "1..0 # SKIP no nats-server: scripts/setup --consumers"
 	exit
 fi
-plan 27
+plan 26
 cleanup()
 {
 	local pid

@@ -93,7 +93,8 @@ judge "each has its time, its text and its severity" \
 	'a and all(int(x["timeUnixNano"]) <= int(x["observedTimeUnixNano"]) and x["body"]["stringValue"].startswith("made: ")
 	 and (x["severityNumber"], x["severityText"]) == ((9, "INFO") if x["eventName"] in
 	 ("perfguard.ended", "perfguard.novel") else (13, "WARN")) for x in a)'
-judge "and a key of its own" 'len({of(x)["log.record.uid"] for x in a}) == len(a)'
+judge "and the key of its JSON as its own" 'len({of(x)["log.record.uid"] for x in a}) == len(a) and
+	all(of(x)["log.record.uid"] == of(x)["perfguard.key"] for x in a)'
 judge "what the alert has is there, by the conventions or as its own" \
 	'(lambda x: x["process.executable.path"] == "/usr/sbin/made" and x["process.pid"] == "1000" and
 	 x["perfguard.share"] == 0.25 and x["perfguard.elapsed_ns"] == "12345678" and x["perfguard.is_made"] is True

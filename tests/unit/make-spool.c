@@ -17,6 +17,7 @@
 
 #include "base/duration.h"
 #include "base/time.h"
+#include "data/alert-key.h"
 #include "store/spool.h"
 
 struct machine {
@@ -56,21 +57,24 @@ static void add(struct machine *machine, int number, uint64_t at)
 		.build_id = "0123456789abcdef", .text = at % 5 ? "made: 12 ms, 3 times its limit" : "",
 		.is_silenced = at % 7 == 6,
 	};
-	char json[70000], why[SPOOL_WHY_MAX];
-	int len = snprintf(json, sizeof(json),
-			   "{\"kind\":\"%s\",\"machine\":%d,\"number\":%" PRIu64 ",\"pid\":%d,"
+	char json[70000], key[ALERT_KEY_MAX], why[SPOOL_WHY_MAX];
+	int len;
+
+	if (at % 10 == 9)
+		alert.seq = 0;
+	else
+		machine->next++;
+	alert_key(alert.load, alert.kind, alert.seq, alert.time_ns, key);
+	len = snprintf(json, sizeof(json),
+			   "{\"kind\":\"%s\",\"key\":\"%s\",\"machine\":%d,\"number\":%" PRIu64 ",\"pid\":%d,"
 			   "\"elapsed_ns\":12345678,\"share\":0.25,\"is_made\":true,\"other\":null,"
 			   "\"stack\":[\"a\",{\"offset\":%" PRIu64 "}],\"pad\":\"",
-			   alert.kind, number, at, 1000 + number, at % 9 == 3 ? UINT64_MAX : at);
+			   alert.kind, key, number, at, 1000 + number, at % 9 == 3 ? UINT64_MAX : at);
 
 	while ((size_t)len < json_bytes && len < (int)sizeof(json) - 8)
 		json[len++] = 'x';
 	strcpy(json + len, "\"}");
 	alert.json = json;
-	if (at % 10 == 9)
-		alert.seq = 0;
-	else
-		machine->next++;
 	if (spool_add(machine->spool, &alert, why))
 		fail(why);
 }

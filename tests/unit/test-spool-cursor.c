@@ -31,8 +31,8 @@ static void add(struct spool *spool, uint64_t first, uint64_t nr)
 {
 	for (uint64_t seq = first; seq < first + nr; seq++) {
 		const struct spool_alert alert = {
-			.load = "boot/7", .seq = seq, .time_ns = seq, .kind = "late", .json = "{}",
-			.text = "text", .messages = "m", .messages_size = 1,
+			.load = "boot/7", .seq = seq, .time_ns = seq, .kind = "late",
+			.json = seq % 2 ? "{\"key\":\"boot/7/late/1\"}" : "no JSON", .text = "text", .messages = "m", .messages_size = 1,
 		};
 
 		spool_add(spool, &alert, why);
@@ -98,8 +98,10 @@ static void passed(void)
 	cursor = open_cursor("a");
 	spool_cursor_read(cursor, &batch, why);
 	ok(batch.nr == 34 && batch.alerts[0].seq == 267 && !strcmp(batch.alerts[0].load, "boot/7") &&
-	   !strcmp(batch.alerts[33].json, "{}") && !batch.alerts[0].exe,
+	   !strcmp(batch.alerts[33].json, "no JSON") && !batch.alerts[0].exe,
 	   "who comes next goes on where it was");
+	ok(!strcmp(batch.alerts[0].key, "boot/7/late/1") && !batch.alerts[33].key,
+	   "an alert has the key of its JSON");
 	spool_cursor_advance(cursor, &batch, 20, 3, 2, why);
 	spool_batch_clear(&batch);
 	spool_cursor_say(cursor, "waiting", true);
@@ -153,16 +155,16 @@ static void keys(void)
 {
 	char key[ALERT_KEY_MAX], other[ALERT_KEY_MAX];
 
-	alert_key("m", "boot/7", 12, 3, 4, key);
-	ok(!strcmp(key, "m:boot:7:12"), "the key is of machine, boot, load and record");
-	alert_key("m", "boot/7", 0, 3, 4, key);
-	alert_key("m", "boot/7", 0, 4, 4, other);
-	ok(!strcmp(key, "m:boot:7:at-4-3") && strcmp(key, other), "also of what is of no record");
+	alert_key("boot/7", "late", 12, 4, key);
+	ok(!strcmp(key, "boot/7/late/12"), "the key is of boot, load, kind and record");
+	alert_key("boot/7", "level", 0, 4, key);
+	alert_key("boot/7", "starved", 0, 4, other);
+	ok(!strcmp(key, "boot/7/level/4") && strcmp(key, other), "or of kind and time, without a record");
 }
 
 int main(void)
 {
-	plan(9);
+	plan(10);
 	close(mkstemp(path));
 	unlink(path);
 	passed();

@@ -21,7 +21,6 @@
 #include "base/duration.h"
 #include "base/pending.h"
 #include "base/time.h"
-#include "data/alert-key.h"
 #include "net/nats-link.h"
 
 enum {
@@ -40,7 +39,6 @@ enum message_state { UNKNOWN, ACKNOWLEDGED, REFUSED };
 struct nats_alerts {
 	struct transport transport;
 	const struct nats_settings *settings;
-	const char *machine;
 	char *subject; /* of the alerts of this machine */
 	natsConnection *connection;
 	jsCtx *js;
@@ -157,7 +155,6 @@ static void make_stream(struct nats_alerts *alerts)
 static natsStatus publish(struct nats_alerts *alerts, const struct spool_alert *alert, uint32_t at)
 {
 	size_t len = strlen(alert->json);
-	char key[ALERT_KEY_MAX];
 	jsPubOptions options;
 	natsMsg *message = NULL;
 	natsStatus status;
@@ -166,9 +163,8 @@ static natsStatus publish(struct nats_alerts *alerts, const struct spool_alert *
 		alerts->states[at] = REFUSED;
 		return NATS_OK;
 	}
-	alert_key(alerts->machine, alert->load, alert->seq, alert->id, alert->time_ns, key);
 	NATS_CALL(jsPubOptions_Init)(&options);
-	options.MsgId = key;
+	options.MsgId = alert->key;
 	status = NATS_CALL(natsMsg_Create)(&message, alerts->subject, NULL, alert->json, (int)len);
 	if (status != NATS_OK)
 		return status;
@@ -272,7 +268,6 @@ struct transport *nats_alerts_new(const struct nats_settings *settings, const ch
 	}
 	alerts->transport = (struct transport){ .pass = pass, .close = close_alerts };
 	alerts->settings = settings;
-	alerts->machine = machine;
 	pthread_mutex_init(&alerts->lock, NULL);
 	return &alerts->transport;
 }

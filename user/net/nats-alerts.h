@@ -9,7 +9,7 @@
 
 struct nats_settings;
 
-/* @settings and @machine are lent.  Connects when it is used first.  NULL: out of memory. */
+/* @settings are lent.  Connects when it is used first.  NULL: out of memory. */
 struct transport *nats_alerts_new(const struct nats_settings *settings, const char *machine);
 
 #endif /* _USER_NET_NATS_ALERTS_H */

@@ -15,7 +15,6 @@
 #include "base/base-name.h"
 #include "base/time.h"
 #include "base/utf8.h"
-#include "data/alert-key.h"
 
 /* Of the data model of logs. */
 enum severity { INFO = 9, WARN = 13, ERROR = 17 };
@@ -150,18 +149,17 @@ static void add_own(json_t *attributes, const json_t *object)
 	}
 }
 
-static json_t *log_record(const struct spool_alert *alert, const struct otlp_source *source)
+static json_t *log_record(const struct spool_alert *alert)
 {
 	enum severity severity = severity_of(alert->kind);
 	json_t *attributes = json_pack("[]");
 	/* A number from 2^63 on is none for it, but as a real one. */
 	json_t *object = json_loads(alert->json, 0, NULL) ?:
 			 json_loads(alert->json, JSON_DECODE_INT_AS_REAL, NULL);
-	char key[ALERT_KEY_MAX], event[64];
+	char event[64];
 
-	alert_key(source->machine, alert->load, alert->seq, alert->id, alert->time_ns, key);
 	snprintf(event, sizeof(event), "perfguard.%s", alert->kind);
-	add_text(attributes, "log.record.uid", key);
+	add_text(attributes, "log.record.uid", alert->key);
 	add_text(attributes, "process.executable.path", alert->exe);
 	add_text(attributes, "process.executable.build_id.gnu", alert->build_id);
 	if (json_is_object(object))
@@ -220,7 +218,7 @@ char *otlp_request(const struct spool_batch *batch, const struct otlp_source *so
 
 		if (alert->is_silenced || !alert->text[0])
 			continue;
-		json_array_append_new(records_of(all, service, source), log_record(alert, source));
+		json_array_append_new(records_of(all, service, source), log_record(alert));
 		++*ret_nr;
 	}
 	request = json_pack("{s:o}", "resourceLogs", all);

@@ -101,7 +101,8 @@ static int prepare(struct spool_cursor *cursor)
 		return code;
 	return sqlite3_prepare_v2(cursor->db,
 				  "SELECT id, load, ifnull(seq, 0), time_ns, kind, exe, build_id, json,"
-				  " text, silenced FROM alerts WHERE id >"
+				  " text, silenced, iif(json_valid(json), json_extract(json, '$.key'),"
+				  " NULL) FROM alerts WHERE id >"
 				  " (SELECT last FROM forwards WHERE name = ?) ORDER BY id LIMIT ?",
 				  -1, &cursor->select, NULL);
 }
@@ -162,10 +163,10 @@ void spool_cursor_close(struct spool_cursor *cursor)
 	free(cursor);
 }
 
-/* Of the SELECT: load, kind, exe, build_id, json, text. */
-enum { NR_TEXTS = 6 };
+/* Of the SELECT: load, kind, exe, build_id, json, text, key. */
+enum { NR_TEXTS = 7 };
 
-static const int text_columns[NR_TEXTS] = { 1, 4, 5, 6, 7, 8 };
+static const int text_columns[NR_TEXTS] = { 1, 4, 5, 6, 7, 8, 10 };
 
 /* All texts of the row, one behind the other, in memory of their own. */
 static size_t copy_texts(sqlite3_stmt *select, const char *to[NR_TEXTS], char **ret)
@@ -206,6 +207,7 @@ static size_t add_row(sqlite3_stmt *select, struct spool_batch *batch)
 		.build_id = texts[3],
 		.json = texts[4],
 		.text = texts[5],
+		.key = texts[6],
 		.is_silenced = sqlite3_column_int(select, 9),
 	};
 	batch->nr++;

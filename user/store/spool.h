@@ -35,6 +35,7 @@ struct spool_alert {
 	const char *exe; /* NULL: not known, like the next one */
 	const char *build_id;
 	const char *json;
+	const char *key; /* that the JSON has; only of one that is read by a cursor; NULL: none */
 	const char *text; /* "": it was folded into others */
 	bool is_silenced;
 	const void *messages; /* link_record_decode(); may be NULL */

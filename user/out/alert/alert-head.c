@@ -8,9 +8,10 @@
 
 #include "base/hash-index.h"
 #include "base/machine.h"
+#include "data/alert-key.h"
 #include "out/line.h"
 
-enum { KEY_MAX = MACHINE_LOAD_MAX + ALERT_INCIDENT_MAX + 2 };
+enum { INCIDENT_MAX = MACHINE_LOAD_MAX + ALERT_INCIDENT_MAX + 2 };
 
 enum journal_priority alert_severity(const char *kind, bool is_over)
 {
@@ -45,12 +46,22 @@ uint64_t alert_group(const char *kind, const char *exe, const char *build_id, ui
 	return hash ?: 1;
 }
 
-static void put_key(struct json *json, const char *name, const char *incident)
+static void put_key(struct json *json, const struct alert_head *head)
 {
-	char key[KEY_MAX];
+	/* One that is folded has the number of another. */
+	bool has_number = strcmp(head->kind, "repeated") != 0;
+	char key[ALERT_KEY_MAX];
 
-	snprintf(key, sizeof(key), "%s/%s", line_machine()->load, incident);
-	json_string(json, name, key);
+	alert_key(line_machine()->load, head->kind, has_number ? head->seq : 0, head->time_ns, key);
+	json_string(json, "key", key);
+}
+
+static void put_incident(struct json *json, const char *incident)
+{
+	char text[INCIDENT_MAX];
+
+	snprintf(text, sizeof(text), "%s/%s", line_machine()->load, incident ?: "");
+	json_string(json, "incident", incident ? text : NULL);
 }
 
 void alert_head_json(struct json *json, const struct alert_head *head)
@@ -59,21 +70,13 @@ void alert_head_json(struct json *json, const struct alert_head *head)
 		[JOURNAL_ERROR] = "error", [JOURNAL_WARNING] = "warning",
 		[JOURNAL_NOTICE] = "notice", [JOURNAL_INFO] = "info",
 	};
-	char text[ALERT_INCIDENT_MAX];
-	bool has_number;
+	char group[17];
 
 	line_begin(json, head->kind, head->time_ns);
 	json_u64_or_null(json, "seq", head->seq, head->seq);
 	json_string(json, "severity", names[alert_severity(head->kind, head->is_over)]);
-	/* One that is folded has the number of another. */
-	has_number = head->seq && strcmp(head->kind, "repeated") != 0;
-	snprintf(text, sizeof(text), "%s/%" PRIu64, head->kind,
-		 has_number ? head->seq : head->time_ns);
-	put_key(json, "key", text);
-	if (head->incident)
-		put_key(json, "incident", head->incident);
-	else
-		json_null(json, "incident");
-	snprintf(text, sizeof(text), "%016" PRIx64, head->group);
-	json_string(json, "group", head->group ? text : NULL);
+	put_key(json, head);
+	put_incident(json, head->incident);
+	snprintf(group, sizeof(group), "%016" PRIx64, head->group);
+	json_string(json, "group", head->group ? group : NULL);
 }
