@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/utf8.h"
 
 /* The longest message names two paths. */
@@ -14,6 +15,7 @@ enum { LINE_MAX_BYTES = 16384 };
 static bool is_verbose;
 static bool has_error;
 static bool writer_has_progress;
+static uint64_t last_ns;
 static void (*writer)(enum log_level level, const char *line);
 
 void log_set_verbose(bool verbose)
@@ -33,6 +35,7 @@ print_line(enum log_level level, const char *format, va_list args)
 	const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
 	char line[LINE_MAX_BYTES];
 
+	__atomic_store_n(&last_ns, time_now_ns(), __ATOMIC_RELAXED);
 	vsnprintf(line, sizeof(line), format, args);
 	utf8_make_plain(line);
 	if (writer) {
@@ -52,6 +55,11 @@ void log_error(const char *format, ...)
 	va_start(args, format);
 	print_line(LOG_LEVEL_ERROR, format, args);
 	va_end(args);
+}
+
+uint64_t log_last_ns(void)
+{
+	return __atomic_load_n(&last_ns, __ATOMIC_RELAXED);
 }
 
 bool log_has_error(void)

@@ -7,6 +7,7 @@
 #define _USER_BASE_LOG_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_PROGRESS };
 
@@ -23,6 +24,9 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 void log_set_verbose(bool verbose);
+
+/* When the last message was printed, CLOCK_MONOTONIC; 0: none was. */
+uint64_t log_last_ns(void);
 
 /* Returns true if log_error() was called, so that an error is reported only once. */
 bool log_has_error(void);

@@ -9,9 +9,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#include "base/duration.h"
 #include "base/log.h"
+#include "base/time.h"
 
-enum { PERIOD_S = 2 };
+/* Nothing is silent for two seconds, even where a thread comes late. */
+#define PERIOD_NS (3 * NSEC_PER_SEC / 2)
+/* Steps that are shorter are not named, even after others like them. */
+#define SHORT_NS (NSEC_PER_SEC / 5)
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed;
@@ -20,22 +25,41 @@ static pthread_cond_t changed;
 static const char *what_now;
 static unsigned int depth;
 static unsigned int step; /* its number */
+static uint64_t first_ns; /* when the first one began */
 static bool has_thread;
+
+/* Until then, or the end of this step; the lock is held. */
+static void wait_until(uint64_t until_ns, unsigned int number)
+{
+	const struct timespec at = {
+		.tv_sec = (time_t)(until_ns / NSEC_PER_SEC),
+		.tv_nsec = (long)(until_ns % NSEC_PER_SEC),
+	};
+
+	while (what_now && step == number && !pthread_cond_timedwait(&changed, &lock, &at))
+		;
+}
 
 /* Wait for the end of this step, or print that it lasts; the lock is held. */
 static void watch(unsigned int number)
 {
-	uint32_t seconds = 0;
-	struct timespec at;
+	uint64_t begin_ns = time_now_ns(), printed_ns = first_ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &at);
 	while (what_now && step == number) {
-		at.tv_sec += PERIOD_S;
-		while (what_now && step == number && !pthread_cond_timedwait(&changed, &lock, &at))
-			;
-		seconds += PERIOD_S;
-		if (what_now && step == number)
-			log_progress("%s: %" PRIu32 " s", what_now, seconds);
+		uint64_t last_ns = log_last_ns(), due_ns = begin_ns + SHORT_NS;
+
+		if (last_ns < printed_ns)
+			last_ns = printed_ns;
+		if (due_ns < last_ns + PERIOD_NS)
+			due_ns = last_ns + PERIOD_NS;
+		if (time_now_ns() < due_ns) {
+			wait_until(due_ns, number);
+			continue;
+		}
+		/* Where no progress is wanted it is not printed. */
+		printed_ns = time_now_ns();
+		log_progress("%s: %" PRIu64 " s", what_now,
+			     (printed_ns - begin_ns + NSEC_PER_SEC / 2) / NSEC_PER_SEC);
 	}
 }
 
@@ -68,6 +92,7 @@ static void start(void)
 	if (!pthread_create(&thread, NULL, run, NULL))
 		pthread_detach(thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	first_ns = time_now_ns();
 	has_thread = true;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Steps that can take long and cannot say themselves how far they are: while one lasts, what it
- * is and for how long is printed every two seconds, as progress, by a thread that does nothing
- * else.  One at a time; a step within another one is a part of it.
+ * is and for how long is printed, as progress, so often that two seconds never pass without a
+ * message, by a thread that does nothing else.  One at a time; a step within another one is a part of it.
  */
 #ifndef _USER_BASE_LONG_STEP_H
 #define _USER_BASE_LONG_STEP_H

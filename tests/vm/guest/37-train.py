@@ -41,6 +41,20 @@ def train(path, *options, program=("-e", SERVER), load=LOAD):
                    timeout=LONG)
 
 
+def train_heard(path, *options):
+    """The same, and between which of its lines most time went: (result, seconds, line before)."""
+    command = [COLLECT, "train", "-v", "-o", path, "--workload", LOAD, *options, "-e", SERVER]
+    lines, last, longest = [], time.monotonic(), (0, "")
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as trainer:
+        for line in trainer.stdout:
+            now = time.monotonic()
+            longest = max(longest, (now - last, lines[-1] if lines else ""))
+            last = now
+            lines.append(line)
+    return (subprocess.CompletedProcess(command, trainer.returncode, "", "".join(lines)), *longest)
+
+
 def is_armed():
     status = json.loads(collect("status", "--json").stdout.splitlines()[0])
     return bool(status.get("targets")) and status.get("sites", 0) != 0
@@ -62,7 +76,7 @@ def whole(server, profile):
     code = text_of(server.pid)
     started = time.monotonic()
     # How many types guards distinguish within the usual share depends on the host's load.
-    result = train(profile, "--guard-share", "5", "--units", TMP / "units.tsv")
+    result, silent, before = train_heard(profile, "--guard-share", "5", "--units", TMP / "units.tsv")
     note(f"training took {time.monotonic() - started:.0f} s")
     if not ok(result.returncode == 0, "a server is trained under its load"):
         note(result.stderr[-600:])
@@ -70,6 +84,9 @@ def whole(server, profile):
     ok("no client sent" not in result.stderr, "its clients are seen")
     for stage in ("coverage", "structure", "timing"):
         ok(stage in result.stderr, f"{stage} reports how far it is")
+    # Two seconds; what runs in this machine is late by some.
+    if not ok(silent < 3, f"it is silent for {silent:.1f} s at most"):
+        note(f"after: {before}")
     ok(text_of(server.pid) == code, "no breakpoint is left in the program")
     known = show(profile)
     busy = max(known["loops"], key=lambda loop: loop["units"])

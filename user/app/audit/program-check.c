@@ -10,6 +10,7 @@
 #include "app/common/check-report.h"
 #include "app/common/command.h"
 #include "base/duration.h"
+#include "base/long-step.h"
 #include "out/text.h"
 
 /* An interpreter's own functions show what it runs; a compiler at run time hides it. */
@@ -100,6 +101,7 @@ int program_check(struct findings *findings, struct session *session)
 	session->threshold_ns = LINK_NEVER_LATE_NS;
 	session->turn = follow;
 	session->turn_arg = &code;
+	long_step_begin("watching the program");
 	ret = session_begin(session);
 	if (!ret)
 		ret = session_run(session);
@@ -112,5 +114,6 @@ int program_check(struct findings *findings, struct session *session)
 	}
 	generated_code_deinit(&code);
 	session_deinit(session);
+	long_step_end();
 	return ret;
 }

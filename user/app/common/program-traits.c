@@ -12,6 +12,7 @@
 #include "app/common/command.h"
 #include "base/base-name.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "binary/code/runtimes.h"
 #include "binary/helper/foreign-traits.h"
 #include "binary/stack/snapshot.h"
@@ -22,6 +23,9 @@ enum {
 	MAX_LIBRARIES = 256,
 	MAX_NOTE = 256,
 };
+
+/* What is shown while it lasts. */
+#define READING "reading what the program is"
 
 /* Less of its code in known functions than this: then most of what it does is not seen. */
 #define MUCH_KNOWN 0.5
@@ -143,10 +147,12 @@ static int read_traits(const struct selector *selector, struct program_traits *r
 	*ret = (struct program_traits){ 0 };
 	if (fd < 0)
 		return error;
+	long_step_begin(READING);
 	error = foreign_traits_read(fd, selector->path, true, &ret->file);
 	close(fd);
 	if (!error && selector->pid)
 		ret->loaded = find_loaded(selector->pid) & ~ret->file.runtimes;
+	long_step_end();
 	return error;
 }
 
@@ -205,8 +211,10 @@ static struct file_traits traits_of(const struct selector *selector)
 
 	if (fd < 0)
 		return traits;
+	long_step_begin(READING);
 	if (foreign_traits_read(fd, selector->path, false, &traits))
 		traits = (struct file_traits){ 0 };
+	long_step_end();
 	close(fd);
 	return traits;
 }

@@ -14,6 +14,7 @@
 #include "app/common/command.h"
 #include "base/array.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "binary/file/elf.h"
 #include "binary/helper/foreign-code.h"
 #include "out/profile/profile-view.h"
@@ -59,6 +60,7 @@ static int load(struct carrying *carrying)
 	struct learning *learning = carrying->learning;
 	char why[PROFILE_WHY_MAX];
 	struct stat from, to;
+	int error;
 
 	if (!stat(learning->path, &to) &&
 	    (stat(carrying->from, &from) || from.st_ino != to.st_ino || from.st_dev != to.st_dev)) {
@@ -66,8 +68,11 @@ static int load(struct carrying *carrying)
 			  learning->path);
 		return CMD_FAILED;
 	}
-	if (profile_load(carrying->from, &learning->samples, &learning->model, &learning->training,
-			 why)) {
+	long_step_begin("reading the old profile");
+	error = profile_load(carrying->from, &learning->samples, &learning->model,
+			     &learning->training, why);
+	long_step_end();
+	if (error) {
 		log_error("%s", why);
 		return CMD_FAILED;
 	}
@@ -480,7 +485,9 @@ static int carry(struct carrying *carrying, const struct carry_names *names)
 
 	for (uint32_t i = 0; i < nr_trees && !error; i++)
 		loops[i] = samples->trees[i].loop;
+	long_step_begin("finding functions of the old build in the new one");
 	error = error ?: carry_samples(samples, carrying->objects, &carrying->report);
+	long_step_end();
 	error = error ?: number_trees(carrying, loops, nr_trees, &before);
 	error = error ?: replace_objects(carrying) ?: samples_hash_all(samples);
 	if (!error)
@@ -532,7 +539,10 @@ int profile_carry(struct learning *learning, const char *from, const char *exe)
 	nr = learning->samples.nr_objects;
 	if (note_names(learning, &names) || hash_trees(&carrying))
 		ret = cmd_no_memory();
-	ret = ret ?: read_objects(&carrying) ?: carry(&carrying, &names);
+	long_step_begin("reading the new build");
+	ret = ret ?: read_objects(&carrying);
+	long_step_end();
+	ret = ret ?: carry(&carrying, &names);
 	deinit(&carrying, nr);
 	forget_names(&names);
 	return ret;

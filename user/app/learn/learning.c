@@ -149,8 +149,10 @@ int learning_load(struct learning *learning)
 	char why[PROFILE_WHY_MAX];
 	int error;
 
+	long_step_begin("reading the profile");
 	error = profile_load(learning->path, &learning->samples, &learning->model,
 			     &learning->training, why);
+	long_step_end();
 	if (!error)
 		return set_limits(learning);
 	learning->training = (struct training){ 0 };
@@ -223,8 +225,11 @@ int learning_derive(struct learning *learning)
 
 static int join(struct learning *learning, const struct samples *samples)
 {
-	int error = samples_join(&learning->samples, samples);
+	int error;
 
+	long_step_begin("joining what was learnt");
+	error = samples_join(&learning->samples, samples);
+	long_step_end();
 	return error ? failed(error, "cannot add to the profile") : 0;
 }
 
@@ -316,7 +321,9 @@ int learning_add_timing(struct learning *learning, const struct trace *trace)
 	struct samples samples;
 	int ret, error;
 
+	long_step_begin("finding units and their times");
 	error = extract_timing(trace, &learning->samples, &samples);
+	long_step_end();
 	if (error)
 		return failed(error, "cannot learn from the timing run");
 	ret = join(learning, &samples) ?: enough_timing(&samples, &learning->samples);
@@ -328,9 +335,12 @@ int learning_add_file(struct learning *learning, const char *path)
 {
 	char why[TRACE_FILE_WHY_MAX];
 	struct trace trace;
-	int ret;
+	int ret, error;
 
-	if (trace_file_load(path, &trace, why)) {
+	long_step_begin("reading the trace");
+	error = trace_file_load(path, &trace, why);
+	long_step_end();
+	if (error) {
 		log_error("%s", why);
 		return CMD_FAILED;
 	}
@@ -392,13 +402,17 @@ int learning_save(struct learning *learning)
 {
 	struct training *training = &learning->training;
 	char why[PROFILE_WHY_MAX];
+	int error;
 
 	snprintf(training->tool, sizeof(training->tool), "%s", CMD_VERSION);
 	memcpy(training->settings, learning->settings, sizeof(training->settings));
 	training->changed_s = (uint64_t)time(NULL);
 	if (!training->created_s)
 		training->created_s = training->changed_s;
-	if (profile_save(learning->path, &learning->samples, &learning->model, training, why)) {
+	long_step_begin("writing the profile");
+	error = profile_save(learning->path, &learning->samples, &learning->model, training, why);
+	long_step_end();
+	if (error) {
 		log_error("%s", why);
 		return CMD_FAILED;
 	}

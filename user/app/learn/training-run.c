@@ -175,7 +175,7 @@ static int record(struct training_run *run)
 	struct recording *recording = &run->recording;
 	uint64_t *stage_ns = recording->stage_ns;
 	char why[TRACE_FILE_WHY_MAX];
-	int ret = cmd_check_output(run->trace_path) ?: limit_slowdown(run);
+	int error, ret = cmd_check_output(run->trace_path) ?: limit_slowdown(run);
 
 	if (ret)
 		return ret;
@@ -188,7 +188,10 @@ static int record(struct training_run *run)
 		ret = run->learning.path ? record_timing(run) : recording_structure(recording);
 	if (ret)
 		return ret;
-	if (trace_file_save(run->trace_path, &recording->trace, why)) {
+	long_step_begin("writing the trace");
+	error = trace_file_save(run->trace_path, &recording->trace, why);
+	long_step_end();
+	if (error) {
 		log_error("%s", why);
 		return CMD_FAILED;
 	}
@@ -206,8 +209,10 @@ static int run_stages(struct training_run *run, int (*stages)(struct training_ru
 		ret = program_traits_admit(selector);
 	if (!ret)
 		ret = stages(run);
+	long_step_begin("unhooking the program");
 	session_finish(&run->recording.session);
 	recording_deinit(&run->recording);
+	long_step_end();
 	learning_deinit(&run->learning);
 	return ret;
 }

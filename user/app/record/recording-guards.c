@@ -17,6 +17,7 @@
 #include "app/arm/arming.h"
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "binary/file/elf.h"
 #include "train/model/loading.h"
@@ -180,8 +181,8 @@ static int arm(struct recording *recording, const struct loading *loading, const
 	return error ? recording_failed(recording, error, "cannot time units") : 0;
 }
 
-int recording_arm_guards(struct recording *recording, const struct samples *samples,
-			 const struct model *model)
+static int load_guards(struct recording *recording, const struct samples *samples,
+		       const struct model *model)
 {
 	struct loading loading;
 	int *fds, ret;
@@ -206,6 +207,17 @@ int recording_arm_guards(struct recording *recording, const struct samples *samp
 	return ret;
 }
 
+int recording_arm_guards(struct recording *recording, const struct samples *samples,
+			 const struct model *model)
+{
+	int ret;
+
+	long_step_begin("putting the guards on, for their units to be timed");
+	ret = load_guards(recording, samples, model);
+	long_step_end();
+	return ret;
+}
+
 int recording_disarm_guards(struct recording *recording)
 {
 	struct session *session = &recording->session;
@@ -216,9 +228,11 @@ int recording_disarm_guards(struct recording *recording)
 		return 0;
 	recording->profile_id = 0;
 	recording->disarmed_ns = time_now_ns();
+	long_step_begin("taking the guards off");
 	error = link_profile_del(session->link, id);
 	if (!error)
 		error = recording_set_flags(recording, session->target_flags |
 						     PERFGUARD_TARGET_FLAGS_DISCOVER);
+	long_step_end();
 	return error ? recording_failed(recording, error, "cannot take the guards off") : 0;
 }

@@ -28,7 +28,7 @@ enum {
 };
 
 #define LOOK_NS (500 * NSEC_PER_MSEC)
-#define PROGRESS_NS (2 * NSEC_PER_SEC)
+#define PROGRESS_NS (3 * NSEC_PER_SEC / 2)
 
 #define DEFAULT_STAGE_NS (20 * NSEC_PER_SEC)
 /* 32 bytes each, and as much again while they are sorted. */
@@ -511,8 +511,11 @@ int recording_begin(struct recording *recording)
 	session->turn_arg = recording;
 	recording->program.has_windows = recording->is_inline;
 	ret = open_stream(recording);
-	if (!ret)
-		ret = session_begin(session);
+	if (ret)
+		return ret;
+	long_step_begin("hooking the calls by which the program may wait");
+	ret = session_begin(session);
+	long_step_end();
 	if (!ret)
 		ret = look_at_processes(recording);
 	return ret;
@@ -523,6 +526,16 @@ void recording_report_lost(const struct recording *recording)
 	if (recording->trace.lost)
 		log_warning("%" PRIu64 " events were lost; what they were part of is left out",
 			    recording->trace.lost);
+}
+
+static int describe(struct recording *recording)
+{
+	int ret;
+
+	long_step_begin("putting what was recorded in order");
+	ret = recording_describe(recording);
+	long_step_end();
+	return ret;
 }
 
 int recording_structure(struct recording *recording)
@@ -546,7 +559,7 @@ int recording_structure(struct recording *recording)
 		ret = record_stage(recording, RECORDING_STRUCTURE);
 	if (!ret)
 		ret = recording_read(recording);
-	return ret ? ret : recording_describe(recording);
+	return ret ? ret : describe(recording);
 }
 
 int recording_timing(struct recording *recording, const struct samples *samples,
@@ -565,8 +578,10 @@ int recording_timing(struct recording *recording, const struct samples *samples,
 		ret = record_stage(recording, RECORDING_TIMING);
 	if (!ret)
 		ret = recording_read(recording);
+	long_step_begin("putting what was recorded in order");
 	if (!ret && trace_sort(&recording->trace))
 		ret = cmd_no_memory();
+	long_step_end();
 	return ret;
 }
 
