@@ -97,6 +97,10 @@ static inline void made_metrics(struct made_metrics *made, uint64_t seconds)
 {
 	static struct metrics_kind alerts[] = { { "late", 0 }, { "level", 0 }, { "lost", 0 } };
 	static const struct metrics_kind commands[] = { { "begun", 5 }, { "failed", 1 } };
+	static const struct metrics_output outputs[] = {
+		{ .name = "nats", .passed = 60, .refused = 1, .lost = 2, .waiting = 7, .retries = 3 },
+		{ .name = "otlp", .passed = 50, .left_out = 20 },
+	};
 
 	for (int i = 0; i < 2; i++)
 		made->made[i].of = &made->programs[i];
@@ -115,6 +119,7 @@ static inline void made_metrics(struct made_metrics *made, uint64_t seconds)
 		.nr_profiles = 3, .nr_armed = 2, .is_alive = true, .lost_overwritten = 1,
 		.alerts = alerts, .nr_kinds = 3, .reported = seconds, .silenced = 2,
 		.spool = { true, 70, 40960, 5, 0 }, .commands = commands, .nr_commands = 2,
+		.outputs = outputs, .nr_outputs = 2,
 	};
 	if (metrics_memory_update(&made->memory, &made->reading))
 		abort();

@@ -329,6 +329,7 @@ static void test_nothing(void)
 	made_metrics(&made, 600);
 	made.reading.nr_programs = 0;
 	made.metrics.spool.is_there = false;
+	made.metrics.nr_outputs = 0;
 	metrics_memory_update(&made.memory, &made.reading);
 	ok(is_well(print(true), true) && !strstr(text, "spool") && !strstr(text, "perfguard_unit"),
 	   "families without a sample are left out");

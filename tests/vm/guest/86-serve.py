@@ -497,6 +497,19 @@ def forwarded(notify):
                               if key == "perfguard.seq")), "alerts are passed on to a collector")
     ok(wait_until(lambda: serve.status()[1].get("passed") == len(Collector.records)),
        f"it says how many: {serve.status()[0]}")
+    text = collect("status", "--config", CONFIG).stdout
+    lines = [json.loads(line) for line in
+             collect("status", "--json", "--config", CONFIG).stdout.splitlines()]
+    output, = [line for line in lines if line["kind"] == "output"]
+    ok(f"otlp: {output['passed']} passed on, " in text and output["output"] == "otlp" and
+       output["passed"] == len(Collector.records) and not output["lost"],
+       f"so does status: {text.splitlines()[-1].strip()}")
+    in_schema(lines, ("output",), "which is in the schema")
+    page = fetch()[2]
+    ok(f'perfguard_forward_passed_total{{output="otlp"}} {output["passed"]}' in page and
+       'perfguard_forward_lost_total{output="otlp"} 0' in page and
+       any(line.startswith('perfguard_forward_waiting{output="otlp"}') for line in page),
+       "and the metrics")
     first = forwarders()
     capabilities = [line.split()[1] for line in
                     pathlib.Path(f"/proc/{first[0]}/status").read_text().splitlines()

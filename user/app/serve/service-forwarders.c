@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "app/forward/forward-status.h"
 #include "app/serve/service-config.h"
 #include "base/back-off.h"
 #include "base/duration.h"
@@ -117,10 +118,9 @@ static void describe(const struct spool_forward *forward, void *arg)
 	const struct description *to = arg;
 	size_t len = strlen(to->text);
 
-	snprintf(to->text + len, to->size - len,
-		 "; %s: %" PRIu64 " passed on, %" PRIu64 " refused, %" PRIu64 " lost, %" PRIu64
-		 " waiting%s%s", forward->name, forward->passed, forward->refused, forward->lost,
-		 forward->waiting, forward->state[0] ? ", " : "", forward->state);
+	len += (size_t)snprintf(to->text + len, to->size - len, "; %s: ", forward->name);
+	if (len < to->size)
+		forward_status_text(forward, to->text + len, to->size - len);
 }
 
 void service_forwarders_describe(const struct spool *spool, char *text, size_t size)

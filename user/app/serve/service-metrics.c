@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "app/forward/forwarder.h"
 #include "app/serve/service-arming.h"
 #include "app/serve/service-outputs.h"
 #include "app/top/program-reading.h"
@@ -64,12 +65,42 @@ static int read_programs(struct service_metrics *metrics, struct top_reading *re
 	       metrics_memory_update(&metrics->memory, reading);
 }
 
-static void set_outputs(struct metrics *to, const struct service_outputs *outputs)
+struct output_list {
+	struct metrics_output of[NR_FORWARDS];
+	uint32_t nr;
+};
+
+static void add_output(const struct spool_forward *forward, void *arg)
+{
+	struct output_list *list = arg;
+	struct metrics_output *output = &list->of[list->nr];
+
+	if (list->nr == NR_FORWARDS)
+		return;
+	list->nr++;
+	*output = (struct metrics_output){
+		.passed = forward->passed,
+		.refused = forward->refused,
+		.left_out = forward->left_out,
+		.lost = forward->lost,
+		.waiting = forward->waiting,
+		.retries = forward->retries,
+	};
+	snprintf(output->name, sizeof(output->name), "%s", forward->name);
+}
+
+/* What is behind @list is lent to the metrics. */
+static void set_outputs(struct metrics *to, const struct service_outputs *outputs,
+			struct output_list *list)
 {
 	struct spool_counts counts = { 0 };
 
-	if (outputs->spool)
+	if (outputs->spool) {
 		spool_count(outputs->spool, &counts);
+		spool_forwards(outputs->spool, add_output, list);
+	}
+	to->outputs = list->of;
+	to->nr_outputs = list->nr;
 	to->spool = (struct metrics_spool){
 		.is_there = outputs->spool != NULL,
 		.alerts = counts.alerts,
@@ -104,6 +135,7 @@ static int write_pages(struct service_metrics *to, const struct top_reading *rea
 		       const struct stats *stats)
 {
 	const struct alert_hook *hook = &to->sources.outputs->hook;
+	struct output_list outputs = { .nr = 0 };
 	const struct metrics_kind commands[] = {
 		{ "begun", hook->begun }, { "failed", hook->failed },
 		{ "too_long", hook->ended }, { "left_out", hook->left_out },
@@ -123,7 +155,7 @@ static int write_pages(struct service_metrics *to, const struct top_reading *rea
 		.nr_commands = sizeof(commands) / sizeof(commands[0]),
 	};
 
-	set_outputs(&metrics, to->sources.outputs);
+	set_outputs(&metrics, to->sources.outputs, &outputs);
 	return write_page(&metrics, false, &to->plain) ?: write_page(&metrics, true, &to->open);
 }
 

@@ -30,6 +30,17 @@ struct metrics_spool {
 	uint64_t unsaved;
 };
 
+/* What passes alerts of the spool on; see the spool for what it means. */
+struct metrics_output {
+	char name[16];
+	uint64_t passed;
+	uint64_t refused;
+	uint64_t left_out;
+	uint64_t lost;
+	uint64_t waiting;
+	uint64_t retries;
+};
+
 struct metrics {
 	const char *version;
 	const struct top_reading *reading;
@@ -46,6 +57,8 @@ struct metrics {
 	uint64_t reported;
 	uint64_t silenced;
 	struct metrics_spool spool;
+	const struct metrics_output *outputs;
+	uint32_t nr_outputs;
 	const struct metrics_kind *commands; /* for alerts, by what came of them */
 	uint32_t nr_commands;
 };

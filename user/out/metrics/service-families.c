@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /* What the service itself has done, and the module. */
 
+#include <stddef.h>
+
 #include "out/metrics/families.h"
 
 static void put_build(struct exposition *text, const struct metrics *metrics)
@@ -87,6 +89,47 @@ static void put_unsaved(struct exposition *text, const struct metrics *metrics)
 		exposition_u64(text, NULL, NULL, metrics->spool.unsaved);
 }
 
+#define AT(member) offsetof(struct metrics_output, member)
+
+static void put_outputs(struct exposition *text, const struct metrics *metrics, size_t at)
+{
+	for (uint32_t i = 0; i < metrics->nr_outputs; i++) {
+		const struct metrics_output *output = &metrics->outputs[i];
+
+		exposition_u64(text, "output", output->name, *(const uint64_t *)((const char *)output + at));
+	}
+}
+
+static void put_forwarded(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(passed));
+}
+
+static void put_refused(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(refused));
+}
+
+static void put_left_out(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(left_out));
+}
+
+static void put_forward_lost(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(lost));
+}
+
+static void put_waiting(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(waiting));
+}
+
+static void put_retries(struct exposition *text, const struct metrics *metrics)
+{
+	put_outputs(text, metrics, AT(retries));
+}
+
 const struct metrics_family service_families[] = {
 	{ { "perfguard_build", NULL, "The version of pg-collect.", EXPOSITION_INFO },
 	  .service = put_build },
@@ -118,5 +161,19 @@ const struct metrics_family service_families[] = {
 	  .service = put_dropped },
 	{ { "perfguard_spool_unsaved", NULL, "Alerts that could not be written to the spool.",
 	    EXPOSITION_COUNTER }, .service = put_unsaved },
+	{ { "perfguard_forward_passed", NULL,
+	    "Alerts that an output has passed on and that were acknowledged.", EXPOSITION_COUNTER },
+	  .service = put_forwarded },
+	{ { "perfguard_forward_refused", NULL, "Alerts that the other side of an output has refused.",
+	    EXPOSITION_COUNTER }, .service = put_refused },
+	{ { "perfguard_forward_left_out", NULL, "Alerts that are not meant for an output.",
+	    EXPOSITION_COUNTER }, .service = put_left_out },
+	{ { "perfguard_forward_lost", NULL,
+	    "Alerts that the spool dropped before an output had passed them on.",
+	    EXPOSITION_COUNTER }, .service = put_forward_lost },
+	{ { "perfguard_forward_waiting", NULL, "Alerts that wait in the spool for an output, at most.",
+	    EXPOSITION_GAUGE }, .service = put_waiting },
+	{ { "perfguard_forward_retries", NULL, "How often an output had to try again.",
+	    EXPOSITION_COUNTER }, .service = put_retries },
 	{ .family.name = NULL },
 };
