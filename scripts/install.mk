@@ -13,6 +13,7 @@ MANDIR ?= $(PREFIX)/share/man
 BASHDIR ?= $(PREFIX)/share/bash-completion/completions
 ZSHDIR ?= $(PREFIX)/share/zsh/site-functions
 UNITDIR ?= $(PREFIX)/lib/systemd/system
+CATALOGDIR ?= $(PREFIX)/lib/systemd/catalog
 DATADIR ?= $(PREFIX)/share/perfguard
 
 # The one place of the version is what pg-collect prints.
@@ -28,6 +29,7 @@ PROGRAM_FILES = pg-collect:$(PREFIX)/bin/pg-collect \
 	scripts/completion/pg-collect.bash:$(BASHDIR)/pg-collect \
 	scripts/completion/_pg-collect:$(ZSHDIR)/_pg-collect \
 	$(if $(UNITDIR),$(BUILD)/install/perfguard.service:$(UNITDIR)/perfguard.service) \
+	scripts/perfguard.catalog:$(CATALOGDIR)/perfguard.catalog \
 	$(foreach file,prometheus/perfguard.rules.yml grafana/perfguard-dashboard.json,scripts/$(file):$(DATADIR)/$(notdir $(file))) \
 	$(foreach file,$(SCHEMA),$(file):$(DATADIR)/$(notdir $(file))) \
 	$(foreach page,$(MAN_PAGES),$(page):$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))

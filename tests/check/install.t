@@ -9,7 +9,7 @@ cd "${0%/*}/../.." || exit 1
 unset MAKEFLAGS MFLAGS MAKELEVEL
 root=$scratch/root
 version=$("$program" --version | cut -d ' ' -f 2)
-plan 22
+plan 23
 
 # install_with TARGET [VARIABLE=VALUE...]
 install_with()
@@ -33,6 +33,7 @@ for file in usr/bin/pg-collect usr/share/man/man1/pg-collect-audit.1 \
 	usr/share/bash-completion/completions/pg-collect usr/share/zsh/site-functions/_pg-collect \
 	usr/share/perfguard/perfguard.rules.yml usr/share/perfguard/perfguard-dashboard.json \
 	usr/share/perfguard/pg-collect-1.json \
+	usr/lib/systemd/catalog/perfguard.catalog \
 	usr/lib/systemd/system/perfguard.service etc/perfguard/perfguard.conf etc/perfguard/profiles.d \
 	"usr/src/perfguard-$version/kmod/main.c" "usr/src/perfguard-$version/dkms.conf"; do
 	there "$file"
