@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 20
+plan 21
 
 here=$(cd "${0%/*}" && pwd)
 cd "$scratch" || exit 1
@@ -95,7 +95,7 @@ traced()
 		events = {}
 		for one in t["traceEvents"]:
 		    events.setdefault(one["ph"], []).append(one)
-		at = {name: [(one["name"], one["ts"]) for one in events[name]] for name in "BEbei"}
+		at = {name: [(one["name"], one["ts"]) for one in events.get(name, [])] for name in "BEbei"}
 		sys.exit(not eval("(" + sys.argv[2] + ")"))
 	END
 	ok $? "$2"
@@ -112,6 +112,17 @@ traced 'at["i"] == [("slow;here", 19000), ("wait?[31m", 519000)] and
 	events["i"][0]["args"]["stack"] == "slow;here < exampled+0xffa"' "stacks are where they were taken"
 traced 'events["B"][0]["args"]["limit_ns"] == 1000000 and t["otherData"]["begin"] == "2026-01-02T03:04:05.080000000Z"' \
 	"and all is said of it"
+
+# The same numbers on two machines, and after a boot of one of them.
+for machine in a/1 b/2 a/3; do
+	sed -n "1s,\"kind\":\"late\",&\,\"host\":\"${machine%/*}\"\,\"boot_id\":\"${machine#*/}\"\,\"incident\":\"${machine#*/}/unit/41/42/9\",p" late.json
+done > machines.json
+"$program" export --format perfetto -o out.perfetto machines.json
+traced '[(one["args"]["name"], one["pid"] - 41, one["tid"] - one["pid"]) for one in events["M"]] ==
+	[(name, place << 22, thread) for place, host in enumerate("aba")
+	 for name, thread in ((f"exampled on {host}", 0), ("worker", 1))] and
+	[one["args"]["pid"] for one in events["B"] if "pid" in one.get("args", {})] == 3 * [41]' \
+	"processes of several machines and boots have tracks of their own"
 
 "${PYTHON:-python3}" - "$here/../page/made-alerts.py" <<- 'END'
 	import os, sys

@@ -4,6 +4,9 @@
  * the track of their thread, and below each how its time divides, as slices one behind the other,
  * which is no order of time; requests are asynchronous slices, their parts likewise; stacks are
  * instant events.
+ *
+ * Equal numbers of processes are different ones on other machines, and after a boot.  The format has
+ * no machines: to the numbers of each further one its own multiple of MACHINE_PIDS is added.
  */
 
 #include "out/export/export-formats.h"
@@ -19,7 +22,11 @@
 #include "out/export/exported.h"
 #include "out/json.h"
 
-enum { MAX_STACK_TEXT = 64 * 1024 };
+enum {
+	MAX_STACK_TEXT = 64 * 1024,
+	MACHINE_PIDS = 1 << 22, /* Linux has no larger ones */
+	MAX_MACHINES = 1 << 9, /* so that they stay in 31 bits; the others share the last */
+};
 
 struct perfetto {
 	FILE *file;
@@ -27,6 +34,8 @@ struct perfetto {
 	struct hash_index named; /* processes and threads that have a name */
 	uint64_t origin_ns; /* CLOCK_REALTIME, of the time 0 */
 	uint64_t nr_requests;
+	struct hash_index machines; /* and boots of them */
+	uint32_t first_pid; /* of the machine at hand */
 	bool has_event;
 	int error;
 };
@@ -45,8 +54,8 @@ static void begin_event(struct perfetto *perfetto, const char *phase, const char
 	json_object(json, NULL);
 	json_string(json, "ph", phase);
 	json_string(json, "name", name);
-	json_u64(json, "pid", pid);
-	json_u64(json, "tid", tid);
+	json_u64(json, "pid", perfetto->first_pid + pid);
+	json_u64(json, "tid", perfetto->first_pid + tid);
 }
 
 /* A line each. */
@@ -62,7 +71,8 @@ static void end_event(struct perfetto *perfetto)
 static void put_name(struct perfetto *perfetto, const char *what, const char *name, uint32_t pid,
 		     uint32_t tid)
 {
-	uint64_t hash = hash_mix(hash_mix(hash_fnv1a(HASH_FNV1A, what, strlen(what)), pid), tid);
+	uint64_t hash = hash_mix(hash_mix(hash_fnv1a(HASH_FNV1A, what, strlen(what)),
+					  perfetto->first_pid + pid), tid);
 	uint32_t cursor = 0;
 
 	if (hash_index_next(&perfetto->named, hash, &cursor) != HASH_INDEX_NONE)
@@ -86,6 +96,8 @@ static void put_arguments(struct json *json, const struct exported *exported)
 	json_u64_or_null(json, "limit_ns", exported->limit_ns, exported->limit_ns);
 	json_u64_or_null(json, "unit", exported->unit, exported->unit);
 	json_string(json, "incident", exported->incident);
+	json_string(json, "host", exported->host);
+	json_u64(json, "pid", exported->pid);
 	json_bool(json, "ended", exported->has_ended);
 	for (uint32_t i = 0; i < exported->nr_parts; i++) {
 		char key[64];
@@ -187,13 +199,35 @@ static void put_stack(struct perfetto *perfetto, const struct exported *exported
 	end_event(perfetto);
 }
 
+static int find_machine(struct perfetto *perfetto, const struct exported *exported)
+{
+	const char *host = exported->host ?: "", *boot = exported->boot ?: "";
+	uint64_t hash = hash_fnv1a(HASH_FNV1A, host, strlen(host) + 1);
+	uint32_t machine;
+
+	if (hash_index_get(&perfetto->machines, hash_fnv1a(hash, boot, strlen(boot)), &machine))
+		return -ENOMEM;
+	perfetto->first_pid = MACHINE_PIDS * (machine < MAX_MACHINES ? machine : MAX_MACHINES - 1);
+	return 0;
+}
+
 static int find_origin(const struct exported *exported, void *arg)
 {
 	struct perfetto *perfetto = arg;
 
 	if (exported->begin_ns && (!perfetto->origin_ns || exported->begin_ns < perfetto->origin_ns))
 		perfetto->origin_ns = exported->begin_ns;
-	return 0;
+	return find_machine(perfetto, exported);
+}
+
+/* Where there are several, a process has its machine's name, too. */
+static void put_process_name(struct perfetto *perfetto, const struct exported *exported)
+{
+	char name[EXPORTED_NAME_MAX];
+
+	snprintf(name, sizeof(name), perfetto->machines.nr > 1 && exported->host ? "%s on %s" : "%s",
+		 exported->program, exported->host);
+	put_name(perfetto, "process_name", name, exported->pid, exported->pid);
 }
 
 static int put_one(const struct exported *exported, void *arg)
@@ -204,7 +238,9 @@ static int put_one(const struct exported *exported, void *arg)
 	/* Of a line without a time it is not known where it belongs. */
 	if (!exported->begin_ns)
 		return 0;
-	put_name(perfetto, "process_name", exported->program, exported->pid, exported->pid);
+	if (find_machine(perfetto, exported))
+		return -ENOMEM;
+	put_process_name(perfetto, exported);
 	if (*exported->comm)
 		put_name(perfetto, "thread_name", exported->comm, exported->pid, exported->tid);
 	put_span(perfetto, exported, at_ns);
@@ -218,14 +254,15 @@ int export_perfetto(FILE *file, const struct incidents *incidents)
 {
 	struct perfetto perfetto = { .file = file };
 	char time[TIME_TEXT_MAX];
-	int ret;
+	int ret = exported_each(incidents, find_origin, &perfetto);
 
-	exported_each(incidents, find_origin, &perfetto);
 	fprintf(file, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"begin\":\"%s\"},\"traceEvents\":[\n",
 		time_format(perfetto.origin_ns, time));
-	ret = exported_each(incidents, put_one, &perfetto);
+	if (!ret)
+		ret = exported_each(incidents, put_one, &perfetto);
 	fputs("]}\n", file);
 	json_deinit(&perfetto.json);
 	hash_index_deinit(&perfetto.named);
+	hash_index_deinit(&perfetto.machines);
 	return ret;
 }

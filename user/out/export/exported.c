@@ -94,6 +94,8 @@ static int hand_out(const struct shown *shown, exported_fn fn, void *arg)
 		.place = shown->place,
 		.part = value_text(object, "part"),
 		.incident = value_text(object, "incident"),
+		.host = value_text(object, "host"),
+		.boot = value_text(object, "boot_id"),
 		.pid = value_u32(object, "pid"),
 		.tid = value_u32(object, "tid"),
 		.unit = value_u64(object, "unit"),

@@ -38,7 +38,9 @@ struct exported {
 	const char *place; /* where most of its time went, or for what; "-" */
 	char type[EXPORTED_NAME_MAX]; /* "type 7 (lookup, get)"; "" without */
 	const char *part; /* whose limit it exceeds; NULL: not known */
-	const char *incident; /* its key; NULL: not known */
+	const char *incident; /* its key; NULL: not known, like the next two */
+	const char *host;
+	const char *boot; /* which of its boots */
 	uint32_t pid;
 	uint32_t tid;
 	uint64_t unit;
