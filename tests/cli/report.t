@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 25
+plan 26
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -78,6 +78,9 @@ facts 'set(page.links) and all(link[0] == "#" and (link[1:] in page.ids) for lin
 facts '"default-src '"'none'"'" in raw and "prefers-color-scheme:dark" in raw and
 	"lang=en" in raw and page.tags["h1"] == 1 and page.tags["caption"] == page.tags["table"]' \
 	"it has a language, a heading, captions, and colours for the dark"
+TZ=CET-1 run report -o page.html late.json
+facts '"as (04:04:05 CET) for the first" in text and "2026-01-02 03:04:05.080 (04:04:05 CET)" in text' \
+	"and what the clock showed where it was made"
 "$make_profile" example example.pgp
 run report --profile example.pgp -o page.html - 
 [ "$code" = 0 ] && facts '"Nothing was late." in text and "Types of units" in text and "json_string" in text and

@@ -57,6 +57,7 @@ static void put_whose(FILE *file, const struct incident *incident, const json_t 
 	fprintf(file, "[%" PRIu32 "/%" PRIu32 "]", value_u32(object, "pid"),
 		value_u32(object, "tid"));
 	markup_put(file, ", begun %s", page_time_format(incident->begin_ns, true, time));
+	markup_put(file, "%s", page_time_there(incident->begin_ns, time));
 	if (!incident->has_ended)
 		fputs(", not over when it was reported last", file);
 	if (incident->factor > 0)

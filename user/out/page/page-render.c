@@ -39,6 +39,18 @@ char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX])
 	return ret;
 }
 
+char *page_time_there(uint64_t wall_ns, char ret[PAGE_TIME_MAX])
+{
+	time_t seconds = (time_t)(wall_ns / NSEC_PER_SEC);
+	struct tm tm;
+
+	*ret = '\0';
+	if (wall_ns && localtime_r(&seconds, &tm) && tm.tm_gmtoff &&
+	    !strftime(ret, PAGE_TIME_MAX, " (%H:%M:%S %Z)", &tm))
+		*ret = '\0';
+	return ret;
+}
+
 /* Names of different programs, those with most time first. */
 struct program_names {
 	char *names[MAX_PROGRAMS];
@@ -125,7 +137,11 @@ static void put_head(FILE *file, const struct page *page, const struct program_n
 		markup_put(file, " (%s). ",
 			   duration_format(page->end_ns - page->begin_ns, time));
 	}
-	fputs("All times are UTC.</p>\n</header>\n<main>\n", file);
+	fputs("All times are UTC", file);
+	if (*page_time_there(page->begin_ns, time))
+		markup_put(file, "; those in brackets, as%s for the first one, are local where this "
+			   "page was made", time);
+	fputs(".</p>\n</header>\n<main>\n", file);
 }
 
 static void put_figure(FILE *file, uint64_t nr, const char *what, const char *what_more)

@@ -37,4 +37,7 @@ int detail_put(FILE *file, const struct shown *shown, const struct page_group *g
 #define PAGE_TIME_MAX 40
 char *page_time_format(uint64_t wall_ns, bool has_day, char ret[PAGE_TIME_MAX]);
 
+/* " (13:59:59 CET)": the same where the page is made; "" where the clock shows UTC there. */
+char *page_time_there(uint64_t wall_ns, char ret[PAGE_TIME_MAX]);
+
 #endif /* _USER_OUT_PAGE_SECTIONS_H */
