@@ -116,7 +116,7 @@ struct armed_type {
 	uint64_t late_blocked_ns;
 };
 
-/* How long the units of a type were, one of four of them; see the netlink spec. */
+/* How long the units of a type were, one of 128 of them; see the netlink spec. */
 struct armed_times {
 	uint32_t id;
 	uint32_t first;
