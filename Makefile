@@ -9,6 +9,7 @@
 #   make bench      what it costs, beside bpftrace, perf and SystemTap
 #   make fuzz       readers of untrusted bytes, fed what libFuzzer makes up
 #   make figures    Documentation/figures.md from what was measured last
+#   make pictures   those of README, of a run in the VM
 #   make check-page the page of pg-collect report, in a browser
 #   make check-consumers
 #                   what other programs read: metrics, exports, alerts
@@ -114,6 +115,9 @@ check-deb: setup
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(PROVE) -j 1 tests/deb/packages.t tests/deb/machine.t
 
+pictures: all
+	$(Q)scripts/pictures
+
 # The page of 'pg-collect report' in a browser, which is large.
 check-page:
 	$(Q)scripts/setup --page
@@ -129,5 +133,5 @@ check-consumers:
 clean:
 	$(Q)rm -rf $(BUILD) pg-collect
 
-.PHONY: all module demo setup check check-unit check-vm check-debug check-deb check-page \
+.PHONY: all module demo setup pictures check check-unit check-vm check-debug check-deb check-page \
 	check-consumers clean
