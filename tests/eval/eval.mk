@@ -210,3 +210,9 @@ eval-fleet: all unit-tests
 	$(Q)python3 -B tests/eval/fleet.py
 
 .PHONY: eval-fleet
+
+# A day of alerts through the service's outputs, as many as are usual, and a flood; not in the VM.
+eval-day: all unit-tests
+	$(Q)python3 -B tests/eval/day.py
+
+.PHONY: eval-day

@@ -38,9 +38,12 @@ $(MAKE_PROFILE) $(SERVE_METRICS): %: %.o $(UNIT_LIBRARY)
 # Fills spools for tests/consumers and make eval-fleet.
 MAKE_SPOOL := $(BUILD)/tests/unit/make-spool
 
-unit-tests: $(MAKE_SPOOL)
+# A day of alerts for tests/cli and make eval-day.
+REPLAY_DAY := $(BUILD)/tests/unit/replay-day
 
-$(MAKE_SPOOL): $(BUILD)/tests/unit/make-spool.o $(UNIT_LIBRARY)
+unit-tests: $(MAKE_SPOOL) $(REPLAY_DAY)
+
+$(MAKE_SPOOL) $(REPLAY_DAY): %: %.o $(UNIT_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
