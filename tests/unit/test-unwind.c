@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
@@ -153,9 +154,8 @@ static bool has_function(const char *name)
 	return false;
 }
 
-static void start_victim(const char *path, const char *mode, bool in_thread, struct truth *ret)
+static void start_by(const char *const *arguments, struct truth *ret)
 {
-	const char *arguments[] = { path, mode, in_thread ? "thread" : NULL, NULL };
 	unsigned long address;
 	char line[128];
 	FILE *output;
@@ -172,6 +172,13 @@ static void start_victim(const char *path, const char *mode, bool in_thread, str
 	}
 	if (output)
 		fclose(output);
+}
+
+static void start_victim(const char *path, const char *mode, bool in_thread, struct truth *ret)
+{
+	const char *arguments[] = { path, mode, in_thread ? "thread" : NULL, NULL };
+
+	start_by(arguments, ret);
 }
 
 /* True if the known addresses are there, next to each other and rightly named. */
@@ -320,6 +327,47 @@ static void test_missing(const char *path)
 	ok(nr_frames == 5 && end == UNWIND_TRUNCATED,
 	   "a return address in a page that was not there ends the stack");
 	stop(truth.pid);
+}
+
+static bool has_module(const char *path)
+{
+	for (int i = 0; i < nr_frames; i++)
+		if (frames[i].module && !strcmp(frames[i].module, path))
+			return true;
+	return false;
+}
+
+static int nr_modules_in(const char *directory)
+{
+	int nr = 0;
+
+	for (int i = 0; i < nr_frames; i++)
+		nr += frames[i].module && !strncmp(frames[i].module, directory, strlen(directory));
+	return nr;
+}
+
+/* Files of a process with mounts of its own are opened by its root, and shown as it has them. */
+static void test_mounts(const char *path)
+{
+	const char *arguments[] = { "unshare", "-rm", path, "sleep", NULL };
+	struct unwinder *kept = unwinder;
+	char real[PATH_MAX];
+	struct truth truth;
+
+	if (system("unshare -rm true 2> /dev/null") || !realpath(path, real)) {
+		skip(1, "a mount namespace is not allowed here");
+		return;
+	}
+	unwinder = unwinder_create(); /* which has read none of them */
+	start_by(arguments, &truth);
+	take_slice(truth.pid, truth.tid);
+	unwind(truth.pid);
+	if (!ok(has_truth(&truth) && has_module(real) && !nr_modules_in("/proc"),
+		"files of a process with mounts of its own are shown by the paths that it has"))
+		show();
+	stop(truth.pid);
+	unwinder_destroy(unwinder);
+	unwinder = kept;
 }
 
 /* The file a process runs is replaced by another one of the same path. */
@@ -660,7 +708,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 * 3 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2;
+	checks += 2 * 25 + 3 + 2 * 3 + 1 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);
@@ -674,6 +722,7 @@ int main(int argc, char **argv)
 	test_cut_guess(path[0], 4);
 	test_cut_guess(path[1], 5);
 	test_missing(path[0]);
+	test_mounts(path[0]);
 	test_replaced(path[0], path[1]);
 	test_stopped(path[0]);
 	test_vdso();

@@ -23,7 +23,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +111,7 @@ static void note_failed(struct files *files, const struct file_version *version)
 }
 
 /* Read the file @fd, which it takes. */
-static struct foreign_file *read_file(struct files *files, int fd, const char *path,
+static struct foreign_file *read_file(struct files *files, int fd, uint32_t pid, const char *path,
 				      const struct file_version *version)
 {
 	struct foreign_file *file;
@@ -122,7 +121,7 @@ static struct foreign_file *read_file(struct files *files, int fd, const char *p
 		close(fd);
 		return NULL;
 	}
-	error = foreign_file_create(fd, path, &file);
+	error = foreign_file_create(fd, pid, path, &file);
 	if (error == -EIO)
 		note_failed(files, version);
 	return error ? NULL : file;
@@ -135,7 +134,6 @@ static struct foreign_file *take_file(struct files *files, uint32_t pid,
 {
 	struct foreign_file *file;
 	bool same_inode, same_dev;
-	char path[PATH_MAX + 48];
 	enum file_match match;
 	struct stat st;
 
@@ -148,7 +146,7 @@ static struct foreign_file *take_file(struct files *files, uint32_t pid,
 	same_inode = st.st_ino == mapping->inode;
 	same_dev = encode_dev(st.st_dev) == mapping->dev;
 	*ret = (struct file_version){ st.st_dev, st.st_ino, st.st_size, st.st_ctim };
-	file = read_file(files, fd, path_in_root(pid, mapping->path, path, sizeof(path)), ret);
+	file = read_file(files, fd, pid, mapping->path, ret);
 	if (!file || (same_inode && (same_dev || is_same)))
 		return file;
 	match = same_in_memory(pid, mapping, file);
@@ -199,7 +197,7 @@ static struct foreign_file *open_vdso(const uint8_t *image, size_t size)
 		close(fd);
 		return NULL;
 	}
-	return foreign_file_create(fd, "[vdso]", &file) ? NULL : file;
+	return foreign_file_create(fd, 0, "[vdso]", &file) ? NULL : file;
 }
 
 /*

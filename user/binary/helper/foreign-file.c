@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/demangle.h"
+#include "base/open-in-root.h"
 #include "binary/helper/file-server.h"
 #include "binary/helper/wanted.h"
 
@@ -33,10 +34,11 @@ static int start(struct foreign_file *file, struct wire_file *ret)
 
 	file->nr_questions = 0;
 	demangle_load(); /* the helper may open nothing */
-	error = helper_start(&file->helper, file->fd, CPU_S, file_server_main, file->path);
+	error = helper_start(&file->helper, file->fd, CPU_S, file_server_main,
+			     file->root_path);
 	if (error)
 		return error;
-	error = wanted_receive(&file->helper, file->path, WIRE_FILE, ret, sizeof(*ret));
+	error = wanted_receive(&file->helper, file->root_path, WIRE_FILE, ret, sizeof(*ret));
 	if (!error && !is_sound_file(ret))
 		error = ret->error ? -ENOEXEC : -EIO;
 	if (error)
@@ -44,7 +46,19 @@ static int start(struct foreign_file *file, struct wire_file *ret)
 	return error;
 }
 
-int foreign_file_create(int fd, const char *path, struct foreign_file **ret)
+/* Set both paths.  Returns false without memory. */
+static bool set_paths(struct foreign_file *file, uint32_t pid, const char *path)
+{
+	size_t size = strlen(path) + 48;
+	char *buf = malloc(size);
+
+	file->path = strdup(path);
+	file->root_path = buf ? strdup(pid ? path_in_root(pid, path, buf, size) : path) : NULL;
+	free(buf);
+	return file->path && file->root_path;
+}
+
+int foreign_file_create(int fd, uint32_t pid, const char *path, struct foreign_file **ret)
 {
 	struct foreign_file *file = calloc(1, sizeof(*file));
 	int error = -ENOMEM;
@@ -54,9 +68,8 @@ int foreign_file_create(int fd, const char *path, struct foreign_file **ret)
 		return error;
 	}
 	file->fd = fd;
-	file->path = strdup(path);
 	file->about = malloc(sizeof(*file->about));
-	if (file->path && file->about)
+	if (set_paths(file, pid, path) && file->about)
 		error = start(file, file->about);
 	if (error)
 		foreign_file_destroy(file);
@@ -84,6 +97,7 @@ void foreign_file_destroy(struct foreign_file *file)
 	free(file->facts);
 	free(file->about);
 	free(file->path);
+	free(file->root_path);
 	close(file->fd);
 	free(file);
 }
@@ -137,7 +151,8 @@ static int ask(struct foreign_file *file, uint64_t addr, struct wire_place *ret)
 	if (!error)
 		error = helper_send(&file->helper, &question, sizeof(question));
 	if (!error)
-		error = wanted_receive(&file->helper, file->path, WIRE_PLACE, ret, sizeof(*ret));
+		error = wanted_receive(&file->helper, file->root_path, WIRE_PLACE, ret,
+				       sizeof(*ret));
 	if (!error && (ret->nr_code > WIRE_CODE || !memchr(ret->name, '\0', sizeof(ret->name)) ||
 		       !rule_is_sound(&ret->rule)))
 		error = -EIO;

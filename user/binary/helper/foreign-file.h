@@ -27,7 +27,8 @@ struct code_facts {
 };
 
 struct foreign_file {
-	char *path;
+	char *path; /* as the process has it: what is shown */
+	char *root_path; /* the same for us, perhaps by the root of that process: what is opened */
 	int fd;
 	struct helper helper;
 	uint32_t nr_questions; /* that this helper was asked */
@@ -39,11 +40,11 @@ struct foreign_file {
 };
 
 /*
- * Open the file @fd, which it takes in any case.  @path is where the process that mapped
- * it has it.  Returns 0; -ENOEXEC if it is no ELF file that can be read; -EIO if its
- * reader failed; -EINTR if a signal that ends us is pending; or -ENOMEM.
+ * Open the file @fd, which it takes in any case.  @path is where process @pid, which mapped it,
+ * has it; 0: it is no file of a process.  Returns 0; -ENOEXEC if it is no ELF file that can be
+ * read; -EIO if its reader failed; -EINTR if a signal that ends us is pending; or -ENOMEM.
  */
-int foreign_file_create(int fd, const char *path, struct foreign_file **ret);
+int foreign_file_create(int fd, uint32_t pid, const char *path, struct foreign_file **ret);
 void foreign_file_destroy(struct foreign_file *file);
 
 /* *@ret: the difference of an address of the process from that of the file. */
