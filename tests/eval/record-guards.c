@@ -50,7 +50,7 @@ static int arm(struct recording *recording, const char *path, struct arming *arm
 	struct session *session = &recording->session;
 	struct target *targets;
 	uint32_t nr;
-	int ret = arming_load(arming, path, "", false);
+	int ret = arming_read(arming, path, false) ?: arming_open(arming);
 
 	if (!ret)
 		ret = arming_arm(arming, session->link, &no_budget, &all_processes);

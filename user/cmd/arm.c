@@ -50,8 +50,8 @@ static const char *const rules[] = { "weights", "paper", NULL };
 
 static const struct option_spec options[] = {
 	{ 0, "root-of", "PID", parse_root, 0,
-	  .help = "look for the program and its libraries where process PID has them (default: a "
-	  "process that -p, --unit or --container means)" },
+	  .help = "look for the program and its libraries where process PID has them (default: the "
+	  "first one that runs it, of those that are selected)" },
 	{ 0, "budget", "PCT", parse_budget, 0,
 	  .help = "what guarding may take of the program's CPU time (default: 2); guards are taken off "
 	  "for a time, the costliest first, so that it takes no more; none for no limit" },

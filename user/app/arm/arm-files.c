@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "app/common/scope-options.h"
 #include "app/common/scope-processes.h"
 #include "base/log.h"
+#include "base/open-in-root.h"
 #include "link/link.h"
 
 /* A profile of the command line; those that were refused stay out. */
@@ -41,10 +43,46 @@ int arm_parse_budget(const char *text, uint32_t *ret_ppm)
 	return 0;
 }
 
+/*
+ * The root of the process with whose eyes the program's path is meant, if that is not ours: the
+ * first one in the scope that runs it.  Of a unit or container it is any, if none runs it.
+ */
+static int take_root(const struct armed_scope *scope, const struct scope_processes *processes,
+		     struct arming *arming)
+{
+	const char *program = arming->samples.objects[0].path;
+	const struct scope_process *found = scope_processes_find(processes, program);
+	bool is_named = scope->nr_pids || scope->unit || scope->container;
+	char path[PATH_MAX + 48];
+
+	if (!found && is_named && !processes->nr)
+		return scope_processes_none(scope);
+	if (!found && is_named)
+		found = &processes->of[0];
+	if (found && path_in_root(found->pid, program, path, sizeof(path)) != program)
+		snprintf(arming->root, sizeof(arming->root), "/proc/%" PRIu32 "/root", found->pid);
+	return 0;
+}
+
+/* Processes that are meant by what they are may be in a container: then the files are theirs. */
+static int find_root(const struct arm_files *arm, struct arming *arming)
+{
+	struct scope_processes processes;
+	int ret;
+
+	snprintf(arming->root, sizeof(arming->root), "%s", arm->root);
+	if (arm->root[0] || scope_is_any(&arm->scope))
+		return 0;
+	ret = scope_processes_get(&arm->scope, &processes) ? cmd_no_memory() :
+	      take_root(&arm->scope, &processes, arming);
+	scope_processes_free(&processes);
+	return ret;
+}
+
 int arm_file_load(const struct arm_files *arm, const char *path, struct arming *arming)
 {
-	return arming_load(arming, path, arm->root, arm->is_paper) ?:
-	       arming_limit(arming, &arm->limits);
+	return arming_read(arming, path, arm->is_paper) ?: find_root(arm, arming) ?:
+	       arming_open(arming) ?: arming_limit(arming, &arm->limits);
 }
 
 static bool follows_requests(const struct arm_files *arm)
@@ -157,31 +195,6 @@ static int run(struct arm_files *arm, struct checked_file *files)
 	return worse(ret, armed);
 }
 
-/*
- * Processes that are meant by what they are, and not by where, may be in a container: then the
- * files are theirs.
- */
-static int find_root(struct arm_files *arm)
-{
-	const struct armed_scope *scope = &arm->scope;
-	struct scope_processes processes;
-	int ret = 0;
-
-	if (arm->root[0] || (!scope->nr_pids && !scope->unit && !scope->container))
-		return 0;
-	if (scope_processes_get(scope, &processes)) {
-		ret = cmd_no_memory();
-	} else if (!processes.nr) {
-		log_error("there is no such process");
-		ret = CMD_FAILED;
-	} else {
-		snprintf(arm->root, sizeof(arm->root), "/proc/%" PRIu32 "/root",
-			 processes.of[0].pid);
-	}
-	scope_processes_free(&processes);
-	return ret;
-}
-
 int arm_files(struct arm_files *arm)
 {
 	struct checked_file *files = calloc(arm->nr, sizeof(*files));
@@ -189,7 +202,7 @@ int arm_files(struct arm_files *arm)
 
 	if (!files)
 		return cmd_no_memory();
-	ret = scope_find(&arm->scope) ?: find_root(arm) ?: run(arm, files);
+	ret = scope_find(&arm->scope) ?: run(arm, files);
 	scope_deinit(&arm->scope);
 	for (uint32_t i = 0; i < arm->nr; i++)
 		arming_deinit(&files[i].arming);

@@ -21,13 +21,16 @@ struct arm_files {
 	struct limit_options limits; /* beside those of the profiles */
 	bool follows_requests; /* by the limits that were learnt */
 	uint64_t request_limit_ns; /* from when on each is late; 0: no such limit */
-	char root[32]; /* where the paths of programs and libraries begin */
+	char root[32]; /* where the paths of programs and libraries begin; "": by the scope */
 };
 
 struct arming;
 struct link;
 
-/* One profile of them read and checked, as arming_load(), with what the operator wants of it. */
+/*
+ * One profile of them read and checked, with what the operator wants of it, once the cgroup of the
+ * scope was found.  Returns 0 or an exit code; the error was reported.
+ */
 int arm_file_load(const struct arm_files *arm, const char *path, struct arming *arming);
 /* And armed.  Returns 0 or an exit code; the error was reported. */
 int arm_file(const struct arm_files *arm, struct arming *arming, struct link *link);

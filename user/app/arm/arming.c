@@ -13,8 +13,11 @@
 #include <unistd.h>
 
 #include "app/common/command.h"
+#include "app/common/identity.h"
 #include "app/common/limit-options.h"
+#include "app/common/scope-processes.h"
 #include "app/common/watched.h"
+#include "base/container-id.h"
 #include "base/log.h"
 #include "base/open-in-root.h"
 #include "binary/file/elf.h"
@@ -80,9 +83,49 @@ static const char *id_of(const char *build_id)
 	return *build_id ? build_id : "(none)";
 }
 
+/* A process that runs the program in another root than ours, as in a container; 0: there is none. */
+static uint32_t find_elsewhere(const char *program)
+{
+	const struct armed_scope any = { .cgroup = NULL };
+	struct scope_processes processes;
+	const struct scope_process *found = NULL;
+	uint32_t ret;
+
+	if (!scope_processes_get(&any, &processes))
+		found = scope_processes_find(&processes, program);
+	ret = found ? found->pid : 0;
+	scope_processes_free(&processes);
+	return ret;
+}
+
+/* Where else the program is, and the option that chooses it. */
+static void describe_elsewhere(const struct arming *arming, char *text, size_t size)
+{
+	uint32_t pid = find_elsewhere(arming->samples.objects[0].path);
+	char *cgroup = pid ? identity_cgroup(pid) : NULL;
+	char id[CONTAINER_ID_MAX] = "";
+
+	if (cgroup)
+		container_id(cgroup, id);
+	free(cgroup);
+	container_id_cut(id);
+	text[0] = '\0';
+	if (pid && id[0])
+		snprintf(text, size, "; process %" PRIu32 " has it in its container: use --container %s, "
+			 "or --root-of %" PRIu32 " for all that run this file", pid, id, pid);
+	else if (pid)
+		snprintf(text, size, "; process %" PRIu32 " has it in a root of its own: use --root-of %"
+			 PRIu32, pid, pid);
+}
+
 static int open_failed(const struct arming *arming, const char *path, int error)
 {
-	log_error("%s needs %s, which cannot be opened: %s", arming->asked, path, strerror(error));
+	char elsewhere[CONTAINER_ID_MAX + 160] = "";
+
+	if (error == ENOENT && !*arming->root)
+		describe_elsewhere(arming, elsewhere, sizeof(elsewhere));
+	log_error("%s needs %s, which cannot be opened: %s%s", arming->asked, path, strerror(error),
+		  elsewhere);
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 
@@ -121,7 +164,7 @@ static int open_object(struct arming *arming, const struct samples_object *objec
 	return check_object(arming, object, path, fd);
 }
 
-static int open_objects(struct arming *arming)
+int arming_open(struct arming *arming)
 {
 	const struct loading *loading = &arming->loading;
 	struct stat st;
@@ -142,10 +185,10 @@ static int open_objects(struct arming *arming)
 	return 0;
 }
 
-int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper)
+int arming_read(struct arming *arming, const char *path, bool is_paper)
 {
-	*arming = (struct arming){ .asked = path, .is_paper = is_paper, .root = root };
-	return read_profile(arming, path) ?: make_tables(arming) ?: open_objects(arming);
+	*arming = (struct arming){ .asked = path, .is_paper = is_paper };
+	return read_profile(arming, path) ?: make_tables(arming);
 }
 
 int arming_limit(struct arming *arming, const struct limit_options *limits)

@@ -20,12 +20,14 @@
 struct limit_options;
 struct link;
 
+enum { ARMING_ROOT_MAX = 32 };
+
 struct arming {
 	const char *asked; /* lent: the profile as it was given, for messages */
 	char *path; /* of the profile, absolute */
 	uint64_t hash; /* of its bytes */
 	bool is_paper; /* by the paper's rule of inference */
-	const char *root; /* lent: where the paths of files begin; "" usually */
+	char root[ARMING_ROOT_MAX]; /* where the paths of files begin; "" usually */
 	struct samples samples;
 	struct model model;
 	struct training training;
@@ -41,12 +43,16 @@ struct arming {
 };
 
 /*
- * Read the profile at @path and check that the program and the libraries that
- * carry its guards are below @root, of the build it was trained with.  Asks
- * nothing of the module.  Returns 0 or an exit code, reported in one line; arming_deinit() in
- * either case.
+ * Read the profile at @path.  Asks nothing of the module.  Returns 0 or an exit code, reported in
+ * one line; arming_deinit() in either case.
  */
-int arming_load(struct arming *arming, const char *path, const char *root, bool is_paper);
+int arming_read(struct arming *arming, const char *path, bool is_paper);
+
+/*
+ * Check that the program and the libraries that carry its guards are below its root, of the build
+ * it was trained with.  Returns as above.
+ */
+int arming_open(struct arming *arming);
 
 /* Set limits of all of a unit's time, in place of the profile's.  Returns as above. */
 int arming_limit(struct arming *arming, const struct limit_options *limits);

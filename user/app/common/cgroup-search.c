@@ -121,8 +121,9 @@ static void clear_found(int kept)
 
 static int refuse_several(const char *what, const char *name)
 {
-	log_error("%s '%s' is not clear: there are %u%s", what, name, search.nr,
-		  search.nr == MAX_FOUND ? " or more" : "");
+	log_error("%s '%s' is not clear: there are %u%s; give %s", what, name, search.nr,
+		  search.nr == MAX_FOUND ? " or more" : "",
+		  search.container ? "more of its id" : "the path of one by --cgroup");
 	for (unsigned int i = 0; i < search.nr; i++) {
 		char id[CONTAINER_ID_MAX];
 
@@ -132,6 +133,13 @@ static int refuse_several(const char *what, const char *name)
 	}
 	clear_found(-1);
 	return CMD_FAILED;
+}
+
+/* How to name what is looked for. */
+static const char *hint(void)
+{
+	return search.unit ? "'systemctl status PID' has the unit of a process" :
+			     "its id is as its engine lists it, or in /proc/PID/cgroup of a process";
 }
 
 /* Find the one.  Returns 0 or an exit code, reported. */
@@ -148,7 +156,7 @@ static int find(const char *what, const char *name, struct found_cgroup *ret)
 		return search.error == EACCES ? CMD_IMPOSSIBLE : CMD_FAILED;
 	}
 	if (!search.nr) {
-		log_error("there is no %s '%s' that has processes", what, name);
+		log_error("there is no %s '%s' that has processes; %s", what, name, hint());
 		return CMD_FAILED;
 	}
 	at = choose();

@@ -39,6 +39,9 @@ static int open_program(const struct selector *selector)
 {
 	char path[64];
 
+	/* In a container our own root does not have it. */
+	if (selector->fd >= 0)
+		return fcntl(selector->fd, F_DUPFD_CLOEXEC, 0);
 	snprintf(path, sizeof(path), "/proc/%" PRIu32 "/exe", selector->pid);
 	return open(selector->pid ? path : selector->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }

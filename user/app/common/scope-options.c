@@ -89,7 +89,8 @@ static int by_path(const char *path, struct found_cgroup *ret)
 
 	if (!error)
 		return 0;
-	log_error("there is no cgroup (version 2) '%s': %s", path, strerror(error));
+	log_error("there is no cgroup (version 2) '%s': %s; /proc/PID/cgroup has that of a process",
+		  path, strerror(error));
 	return error == EACCES || error == EPERM ? CMD_IMPOSSIBLE : CMD_FAILED;
 }
 

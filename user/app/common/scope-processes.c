@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <linux/magic.h>
 
 #include "app/common/command.h"
 #include "app/common/identity.h"
@@ -93,21 +96,42 @@ static bool is_in(const struct armed_scope *scope, uint32_t pid, uint32_t *ret_p
 	       (!scope->args || has_args(pid, scope->args));
 }
 
+/*
+ * Which file it is.  Each container has an overlay of its image, with a device of its own, but the
+ * inode of the image's file.
+ */
+bool scope_file_identify(int fd, dev_t *ret_dev, ino_t *ret_inode)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || fstatfs(fd, &fs))
+		return false;
+	*ret_dev = fs.f_type == OVERLAYFS_SUPER_MAGIC ? 0 : st.st_dev;
+	*ret_inode = st.st_ino;
+	return true;
+}
+
 /* What it executes; false for a kernel thread. */
 static bool read_exe(struct scope_process *process)
 {
 	char link[48], path[PATH_MAX];
-	struct stat st;
+	bool is_found;
 	ssize_t len;
+	int fd;
 
 	snprintf(link, sizeof(link), "/proc/%" PRIu32 "/exe", process->pid);
 	len = readlink(link, path, sizeof(path) - 1);
-	if (len < 0 || stat(link, &st))
+	if (len < 0)
+		return false;
+	fd = open(link, O_PATH | O_CLOEXEC);
+	is_found = scope_file_identify(fd, &process->dev, &process->inode);
+	if (fd >= 0)
+		close(fd);
+	if (!is_found)
 		return false;
 	path[len] = '\0';
 	path[deleted_stem(path)] = '\0';
-	process->dev = st.st_dev;
-	process->inode = st.st_ino;
 	process->path = strdup(path);
 	return process->path;
 }
@@ -165,6 +189,26 @@ static bool is_called(const struct scope_process *process, const char *exe)
 	if (!exe)
 		return true;
 	return !strcmp(strchr(exe, '/') ? process->path : text_basename(process->path), exe);
+}
+
+const struct scope_process *scope_processes_find(const struct scope_processes *processes,
+						 const char *exe)
+{
+	for (uint32_t i = 0; i < processes->nr; i++)
+		if (is_called(&processes->of[i], exe))
+			return &processes->of[i];
+	return NULL;
+}
+
+int scope_processes_none(const struct armed_scope *scope)
+{
+	if (scope->unit)
+		log_error("there is no process in unit '%s'", scope->unit);
+	else if (scope->container)
+		log_error("there is no process in container '%s'", scope->container);
+	else
+		log_error("there is no such process");
+	return CMD_FAILED;
 }
 
 /* Those that were met before it. */
@@ -246,13 +290,17 @@ static void shuffle(uint32_t *pids, uint32_t nr, uint32_t wanted)
 	qsort(pids, wanted, sizeof(*pids), order_u32);
 }
 
-int scope_processes_choose(const struct scope_processes *processes, dev_t dev, ino_t inode,
-			   uint32_t nr, struct armed_scope *scope)
+int scope_processes_choose(const struct scope_processes *processes, int fd, uint32_t nr,
+			   struct armed_scope *scope)
 {
 	struct scope_processes same = { .of = calloc(processes->nr + 1, sizeof(*same.of)) };
 	uint32_t *pids = calloc(processes->nr + 1, sizeof(*pids)), found = 0;
 	int ret = same.of && pids && nr <= ARMED_SCOPE_MAX_PIDS ? 0 : -ENOMEM;
+	dev_t dev;
+	ino_t inode;
 
+	if (!ret && !scope_file_identify(fd, &dev, &inode))
+		ret = -ESRCH;
 	for (uint32_t i = 0; i < processes->nr && !ret; i++)
 		if (processes->of[i].dev == dev && processes->of[i].inode == inode)
 			same.of[same.nr++] = processes->of[i];

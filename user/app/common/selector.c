@@ -254,13 +254,11 @@ static int resolve_scope(struct selector *selector, const struct scope_processes
 /* Only some of the processes, if that is wanted. */
 static int choose(struct selector *selector, const struct scope_processes *processes)
 {
-	struct stat st;
 	int error;
 
-	if (!selector->canary || fstat(selector->fd, &st))
+	if (!selector->canary)
 		return 0;
-	error = scope_processes_choose(processes, st.st_dev, st.st_ino, selector->canary,
-				       &selector->scope);
+	error = scope_processes_choose(processes, selector->fd, selector->canary, &selector->scope);
 	if (error == -ENOMEM)
 		return cmd_no_memory();
 	if (error) {
