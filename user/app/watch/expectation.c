@@ -143,7 +143,7 @@ static void print_late(const struct status_profile *profile)
 	char text[512];
 
 	snprintf(text, sizeof(text),
-		 "%.2g %% of the units were late (%.2g to %.2g, by chance alone), and %g %% are expected where nothing is wrong.  Either they are slower than in training, as 'pg-collect watch' shows, or the limits do not fit this load and machine: 'pg-collect learn --live -o FILE' takes them from here, while it is normal.",
+		 "%.3g %% of the units were late (%.3g to %.3g, by chance alone), and %g %% are expected where nothing is wrong.  Either they are slower than in training, as 'pg-collect watch' shows, or the limits do not fit this load and machine: 'pg-collect learn --live -o FILE' takes them from here, while it is normal.",
 		 100 * share.share, 100 * share.least, 100 * share.most,
 		 100 * expectation_late(profile));
 	fputs("  ", stdout);

@@ -56,7 +56,7 @@ static void print_units(const struct status_profile *profile)
 	text_heading(stdout, "units");
 	printf("%s, %s late", text_count(armed->units, units), text_count(late, text));
 	if (late)
-		printf(" (%.2g %%)", 100 * (double)late / (double)(armed->units ? armed->units : late));
+		printf(" (%.3g %%)", 100 * (double)late / (double)(armed->units ? armed->units : late));
 	if (!(armed->flags & PERFGUARD_PROFILE_FLAGS_PAPER)) {
 		printf("; %s novel", text_share(armed->novel, armed->units, share));
 		if (expected >= 0)
