@@ -90,6 +90,63 @@ static void taken(void)
 		   service_config_find(&config, "c.pgp") == &config.all, "each of them");
 }
 
+static bool is_text(const char *text, const char *wanted)
+{
+	return wanted ? text && !strcmp(text, wanted) : !text;
+}
+
+static bool has_scope(const char *name, const struct service_scope *wanted)
+{
+	return service_scope_is_same(&service_config_find(&config, name)->scope, wanted);
+}
+
+/* Whose processes: one profile has what all have, except what it says otherwise. */
+static void scopes(void)
+{
+	ok(!read_text("cgroup = /a\nuser = www\n[profile a]\n[profile b]\nunit = web\nargs = --app=one two\n"
+		      "[profile c]\ncgroup = none\nuid = none\n[profile d]\ncontainer = 3f2a\nuid = 33\n"),
+	   "keys that choose processes");
+	ok(has_scope("a", &(struct service_scope){ .cgroup = "/a", .user = "www" }) &&
+		   is_text(config.all.scope.user, "www"), "one has those of all");
+	ok(has_scope("b", &(struct service_scope){ .unit = "web", .user = "www", .args = "--app=one two" }),
+	   "a unit takes the place of the cgroup of all");
+	ok(service_scope_is_any(&service_config_find(&config, "c")->scope), "none lifts it");
+	ok(!read_text("unit = none\ncontainer = none\ncgroup = /a\nuid = none\nargs = none\n") &&
+		   has_scope("a", &(struct service_scope){ .cgroup = "/a" }), "beside another one, too");
+	ok(!read_text("cgroup = /a\n[profile d]\ncontainer = 3f2a\nuid = 33\n") &&
+	   has_scope("d", &(struct service_scope){ .container = "3f2a", .user = "33" }),
+	   "a container of a user");
+	refused("unit = a\nuid = b\ncontainer = c\n", "3",
+		"unit and container are both given: each is a cgroup, and only one can be meant",
+		"two that are a cgroup");
+	refused("[profile a]\ncgroup = a\nunit = b\n", "3", "cgroup and unit are both given", "of a profile, too");
+	refused("args =\n", "1", "args is none, or from 1 to 255 bytes, not ''", "no arguments");
+	refused("user = a\nuid = b\n", "2", "uid is given twice", "a user by both names");
+	refused("unit = \n", "1", "unit is none, or a unit of systemd", "no unit");
+}
+
+/* Where nobody is there, and where what they run is another file. */
+static void sightings(void)
+{
+	struct service_sighting before = { "/a", 1, 2 }, now = { "/a", 1, 2 }, nobody = { "/a", 0, 0 },
+				other = { "/a", 1, 3 }, moved = { "/b", 1, 2 };
+
+	ok(service_sighting_has_same(&before, &now) && service_sighting_has_same(&before, &nobody) &&
+		   !service_sighting_has_same(&before, &other) &&
+		   !service_sighting_has_same(&before, &moved) &&
+		   !service_sighting_has_same(&nobody, &now), "what changes is the file, or the cgroup");
+	ok(service_sighting_take(&(struct service_scope){ .unit = "nosuch-unit" }, NULL, &now) == CMD_FAILED &&
+		   strstr(said, "there is no unit 'nosuch-unit.service'"), "a unit that is not there");
+	service_sighting_clear(&now);
+	said[0] = '\0';
+	ok(service_sighting_take(&(struct service_scope){ .user = "nosuch-user" }, NULL, &now) == CMD_FAILED &&
+		   strstr(said, "there is no user 'nosuch-user'"), "a user that is not there");
+	service_sighting_clear(&now);
+	ok(!service_sighting_take(&(struct service_scope){ .args = "no command line has this" }, "/bin/sh",
+				  &now) && !now.inode, "nobody has these arguments, who may come");
+	service_sighting_clear(&now);
+}
+
 static void refusals(void)
 {
 	refused("\nbugdet = 2\n", "2", "no key 'bugdet'; there are profiles, arm, budget", "an unknown key");
@@ -141,11 +198,13 @@ static void silences(void)
 
 int main(void)
 {
-	plan(35);
+	plan(50);
 	close(mkstemp(path));
 	log_set_writer(hear, true);
 	defaults();
 	taken();
+	scopes();
+	sightings();
 	refusals();
 	silences();
 	service_config_deinit(&config);

@@ -83,7 +83,7 @@ static const char *id_of(const char *build_id)
 	return *build_id ? build_id : "(none)";
 }
 
-/* A process that runs the program in another root than ours, as in a container; 0: there is none. */
+/* A process that runs the program, in another root than ours as it seems; 0: there is none. */
 static uint32_t find_elsewhere(const char *program)
 {
 	const struct armed_scope any = { .cgroup = NULL };

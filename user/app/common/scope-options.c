@@ -2,6 +2,7 @@
 
 #include "app/common/scope-options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdlib.h>
@@ -46,13 +47,19 @@ static int parse_pid(const struct option_use *use, void *to)
 	return option_count(use, &scope->pids[0]);
 }
 
+bool scope_are_args(const char *text)
+{
+	size_t len = strlen(text);
+
+	static_assert(ARMED_SCOPE_MAX_ARGS == 255, "as SCOPE_MAX_ARGS_TEXT has it");
+	return len && len <= ARMED_SCOPE_MAX_ARGS;
+}
+
 static int parse_args(const struct option_use *use, void *to)
 {
-	size_t len = strlen(use->text);
-
-	if (!len || len > ARMED_SCOPE_MAX_ARGS)
-		return cmd_usage(use->verb, "%s wants from 1 to %d bytes", use->name,
-				 ARMED_SCOPE_MAX_ARGS);
+	if (!scope_are_args(use->text))
+		return cmd_usage(use->verb, "%s wants from 1 to %s bytes", use->name,
+				 SCOPE_MAX_ARGS_TEXT);
 	return option_string(use, to);
 }
 

@@ -11,6 +11,11 @@
 /* Of a struct armed_scope. */
 extern const struct option_spec scope_options[];
 
+#define SCOPE_MAX_ARGS_TEXT "255" /* ARMED_SCOPE_MAX_ARGS */
+
+/* Whether it has a length that --args takes. */
+bool scope_are_args(const char *text);
+
 /* A user by name, or by number.  Returns 0 or -ENOENT. */
 int scope_set_user(struct armed_scope *scope, const char *name);
 

@@ -2,7 +2,6 @@
 
 #include "app/serve/service-arming.h"
 
-#include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -17,15 +16,25 @@
 #include "app/common/scope-options.h"
 #include "app/arm/stale-targets.h"
 #include "app/common/command.h"
+#include "app/common/scope-processes.h"
+#include "app/serve/service-disarming.h"
 #include "app/serve/service-messages.h"
+#include "base/back-off.h"
 #include "base/base-name.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/pending.h"
+#include "base/time.h"
 #include "link/link.h"
+#include "out/text.h"
 
 /* Between two passes of learning limits lies as much again, up to a day. */
 #define MAX_SPAN_NS (24 * 3600 * NSEC_PER_SEC)
+
+/* Between two looks at whom a profile means, while nobody is there, and else. */
+#define FIRST_LOOK_NS NSEC_PER_SEC
+#define LAST_LOOK_NS (16 * NSEC_PER_SEC)
+#define LOOK_NS (10 * NSEC_PER_SEC)
 
 static void forget(struct service_profiles *profiles)
 {
@@ -33,6 +42,8 @@ static void forget(struct service_profiles *profiles)
 		child_stop(&profiles->of[i].learner);
 		free(profiles->of[i].path);
 		free(profiles->of[i].program);
+		free(profiles->of[i].waits_for);
+		service_sighting_clear(&profiles->of[i].sighting);
 	}
 	free(profiles->of);
 	profiles->of = NULL;
@@ -59,6 +70,7 @@ static int find(struct service_profiles *profiles, const struct service_config *
 
 		profile->settings = service_config_find(config, name);
 		profile->span_ns = profile->settings->adapt_ns;
+		profile->due_ns = UINT64_MAX;
 		profile->path = profile->settings->is_armed ? strdup(found.gl_pathv[i]) : NULL;
 		profiles->nr += profile->path != NULL;
 	}
@@ -104,23 +116,26 @@ static int set_wanted(const struct service_settings *settings, const struct arme
 		.limits = settings->limits,
 		.follows_requests = settings->follows_requests,
 		.request_limit_ns = settings->request_limit_ns,
-		.scope.cgroup = settings->cgroup,
 	};
 	arm->prices.budget_ppm = settings->budget_ppm;
-	if (settings->user && scope_set_user(&arm->scope, settings->user)) {
-		log_error("there is no user '%s'", settings->user);
-		return CMD_FAILED;
-	}
-	return scope_find(&arm->scope);
+	return service_scope_find(&settings->scope, &arm->scope);
 }
 
-/* Another one, before it, of the same program; or NULL. */
+/* Whether no two targets of a file may be for these: one is for all, or they are the same. */
+static bool excludes(const struct service_scope *scope, const struct service_scope *other)
+{
+	return service_scope_is_any(scope) || service_scope_is_any(other) ||
+	       service_scope_is_same(scope, other);
+}
+
+/* Another one, before it, of the same program and the same processes; or NULL. */
 static const struct service_profile *find_same(const struct service_profiles *profiles,
 					       const struct service_profile *profile)
 {
 	for (uint32_t i = 0; i < profiles->nr && &profiles->of[i] != profile; i++)
 		if (profiles->of[i].is_armed && profiles->of[i].dev == profile->dev &&
-		    profiles->of[i].inode == profile->inode)
+		    profiles->of[i].inode == profile->inode &&
+		    excludes(&profiles->of[i].settings->scope, &profile->settings->scope))
 			return &profiles->of[i];
 	return NULL;
 }
@@ -144,19 +159,20 @@ static int arm_loaded(struct service_profiles *profiles, struct service_profile 
 	const struct service_profile *same;
 	int ret;
 
-	free(profile->program);
-	profile->program = strdup(arming->samples.objects[0].path);
 	profile->dev = arming->dev;
 	profile->inode = arming->inode;
 	same = find_same(profiles, profile);
 	if (same) {
-		log_error("%s and %s are both of %s; the first is armed", same->path, profile->path,
-			  arming->samples.objects[0].path);
+		log_error("%s and %s are both of %s, for the same processes; the first is armed",
+			  same->path, profile->path, arming->samples.objects[0].path);
 		return CMD_FAILED;
 	}
 	ret = arm_file(arm, arming, link);
 	if (ret)
 		return ret;
+	profile->target_id = arming->target_id;
+	/* Whoever runs it later, it is what was armed. */
+	scope_file_identify(arming->fds[0], &profile->sighting.dev, &profile->sighting.inode);
 	stale_targets_replace(link, arming->target_id);
 	fflush(stdout);
 	return 0;
@@ -179,7 +195,18 @@ static void begin_learning(struct service_profile *profile)
 		log_error("cannot learn the limits of %s: %s", profile->path, strerror(-error));
 }
 
-static void arm_one(struct service_profiles *profiles, struct service_profile *profile,
+static int load(struct service_profile *profile, const struct arm_files *arm, struct arming *arming)
+{
+	int ret = arm_file_load(arm, profile->path, arming);
+
+	if (arming->samples.nr_objects) {
+		free(profile->program);
+		profile->program = strdup(arming->samples.objects[0].path);
+	}
+	return ret;
+}
+
+static void arm_now(struct service_profiles *profiles, struct service_profile *profile,
 		    struct link *link)
 {
 	struct arming arming = { 0 };
@@ -188,7 +215,7 @@ static void arm_one(struct service_profiles *profiles, struct service_profile *p
 
 	service_messages_arming(profile->path);
 	ret = set_wanted(profile->settings, &profiles->prices, &arm) ?:
-	      arm_file_load(&arm, profile->path, &arming) ?:
+	      load(profile, &arm, &arming) ?:
 	      arm_loaded(profiles, profile, &arm, &arming, link);
 	service_messages_arming(NULL);
 	profiles->nr_armed += !ret && !profile->is_armed;
@@ -203,66 +230,55 @@ static void arm_one(struct service_profiles *profiles, struct service_profile *p
 	arming_deinit(&arming);
 }
 
-/* Whether the profile at @path is one of them. */
-static bool is_here(const struct service_profiles *profiles, const char *path)
+/* It is said when it begins, and when the reason is another one. */
+static void wait_for(struct service_profile *profile, const char *why)
 {
-	for (uint32_t i = 0; i < profiles->nr; i++) {
-		char *real = realpath(profiles->of[i].path, NULL);
-		bool is_same = !strcmp(profiles->of[i].path, path) || (real && !strcmp(real, path));
-
-		free(real);
-		if (is_same)
-			return true;
-	}
-	return false;
-}
-
-static void disarm_target(struct link *link, uint32_t target_id, const char *path)
-{
-	int error = link_target_del(link, target_id);
-
-	if (error && error != -ENOENT)
-		cmd_link_failed(link, error, "cannot disarm");
-	else
-		service_say(SERVICE_DISARMED, path, "%s is disarmed", path);
-}
-
-static bool is_in(const char *path, const char *directory)
-{
-	size_t len = strlen(directory);
-
-	return !strncmp(path, directory, len) && path[len] == '/' && !strchr(path + len + 1, '/');
+	if (profile->waits_for && !strcmp(profile->waits_for, why))
+		return;
+	free(profile->waits_for);
+	profile->waits_for = strdup(why);
+	service_say(SERVICE_WAITING, profile->path, "%s is not armed yet, but tried again: %s",
+		    profile->path, why);
 }
 
 /*
- * What is armed from the @directory, by us or by those before us, and is not there any more; if it
- * is NULL, what is armed of those that are there.
+ * Look whom it means.  Returns true if it is to be armed: somebody may be there, and it waited, or
+ * they run another file than before, or it @is_wanted anyway.  What was armed and has nobody now
+ * stays: the module takes who comes back.
  */
-static int disarm_some(const struct service_profiles *profiles, const char *directory,
-		       struct link *link)
+static bool look(struct service_profile *profile, uint64_t now_ns, bool is_wanted)
 {
-	struct armed_profile *armed;
-	uint32_t nr;
-	int error = link_profiles(link, &armed, &nr);
+	struct service_sighting now;
+	char why[1024];
+	int ret;
 
-	if (error)
-		return cmd_link_failed(link, error, "cannot ask the module");
-	for (uint32_t i = 0; i < nr; i++)
-		if (armed[i].target_id && is_here(profiles, armed[i].name) == !directory &&
-		    (!directory || is_in(armed[i].name, directory)))
-			disarm_target(link, armed[i].target_id, armed[i].name);
-	link_profiles_free(armed, nr);
-	return 0;
+	service_messages_hold(why, sizeof(why));
+	ret = service_sighting_take(&profile->settings->scope, profile->program, &now);
+	service_messages_let_go();
+	if (ret && !profile->is_armed)
+		wait_for(profile, why);
+	profile->wait_ns = ret ? back_off_next(profile->wait_ns, FIRST_LOOK_NS, LAST_LOOK_NS) : 0;
+	profile->due_ns = now_ns + (profile->wait_ns ?: LOOK_NS);
+	if (ret && is_wanted)
+		service_sighting_clear(&profile->sighting); /* once they are back */
+	is_wanted |= profile->waits_for || !service_sighting_has_same(&profile->sighting, &now);
+	if (ret || !is_wanted) {
+		service_sighting_clear(&now);
+		return false;
+	}
+	free(profile->waits_for);
+	profile->waits_for = NULL;
+	service_sighting_clear(&profile->sighting);
+	profile->sighting = now;
+	return true;
 }
 
-static int disarm_others(const struct service_profiles *profiles,
-			 const struct service_config *config, struct link *link)
+/* Once those are there whom it means. */
+static void arm_one(struct service_profiles *profiles, struct service_profile *profile,
+		    struct link *link)
 {
-	char *directory = realpath(config->profiles, NULL);
-	int ret = directory ? disarm_some(profiles, directory, link) : 0;
-
-	free(directory);
-	return ret;
+	if (service_scope_is_any(&profile->settings->scope) || look(profile, time_now_ns(), true))
+		arm_now(profiles, profile, link);
 }
 
 int service_arm(struct service_profiles *profiles, const struct service_config *config,
@@ -282,7 +298,8 @@ int service_arm(struct service_profiles *profiles, const struct service_config *
 		begin_learning(&profiles->of[i]);
 		alive();
 	}
-	return disarm_others(profiles, config, link);
+	service_disarm_former(profiles, link, true);
+	return service_disarm_others(profiles, config, link);
 }
 
 void service_arm_learnt(struct service_profiles *profiles, struct link *link)
@@ -318,9 +335,57 @@ void service_arm_program(struct service_profiles *profiles, const char *program,
 	}
 }
 
+void service_arm_scopes(struct service_profiles *profiles, struct link *link, uint64_t now_ns)
+{
+	bool is_any = false;
+
+	for (uint32_t i = 0; i < profiles->nr; i++) {
+		struct service_profile *profile = &profiles->of[i];
+
+		if (profile->due_ns > now_ns || !look(profile, now_ns, false))
+			continue;
+		is_any = true;
+		child_stop(&profile->learner);
+		arm_now(profiles, profile, link);
+		begin_learning(profile);
+	}
+	if (is_any)
+		service_disarm_former(profiles, link, false);
+}
+
+uint64_t service_arm_due(const struct service_profiles *profiles)
+{
+	uint64_t due_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < profiles->nr; i++)
+		if (profiles->of[i].due_ns < due_ns)
+			due_ns = profiles->of[i].due_ns;
+	return due_ns;
+}
+
+uint32_t service_arm_waiting(const struct service_profiles *profiles)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < profiles->nr; i++)
+		nr += profiles->of[i].waits_for != NULL;
+	return nr;
+}
+
+void service_arm_describe(const struct service_profiles *profiles, char *text, size_t size)
+{
+	for (uint32_t i = 0; i < profiles->nr; i++) {
+		const struct service_profile *profile = &profiles->of[i];
+
+		if (profile->waits_for)
+			text_append(text, size, "; not armed yet: %s (%.*s)", base_name(profile->path),
+				    (int)strcspn(profile->waits_for, "\n"), profile->waits_for);
+	}
+}
+
 void service_disarm(struct service_profiles *profiles, struct link *link, bool is_kept)
 {
 	if (!is_kept)
-		disarm_some(profiles, NULL, link);
+		service_disarm_all(profiles, link);
 	forget(profiles);
 }

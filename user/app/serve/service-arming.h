@@ -25,6 +25,11 @@ struct service_profile {
 	const struct service_settings *settings;
 	char *program; /* its path; NULL: not known */
 	bool is_armed;
+	uint32_t target_id; /* once it was armed */
+	char *waits_for; /* who is not there, in words; NULL: it does not wait */
+	struct service_sighting sighting; /* whom it meant when it was armed, or refused, last */
+	uint64_t wait_ns; /* until the next look at whom it means, while nobody is there; else 0 */
+	uint64_t due_ns; /* when the next one is, CLOCK_MONOTONIC; UINT64_MAX: it means everybody */
 	dev_t dev; /* of the program's file, as the next */
 	ino_t inode;
 	struct child learner; /* of the limits of this machine; without a pid there is none */
@@ -52,6 +57,22 @@ void service_arm_learnt(struct service_profiles *profiles, struct link *link);
 
 /* The file of a program was replaced: arm its profile again. */
 void service_arm_program(struct service_profiles *profiles, const char *program, struct link *link);
+
+/*
+ * Look whom those mean that are for some processes alone, where it is time for that.  Arm what
+ * waited for them, and again where they run another file than before, as in a container that was
+ * made from another image.
+ */
+void service_arm_scopes(struct service_profiles *profiles, struct link *link, uint64_t now_ns);
+
+/* Returns when it is next, or UINT64_MAX. */
+uint64_t service_arm_due(const struct service_profiles *profiles);
+
+/* How many of them wait for their processes. */
+uint32_t service_arm_waiting(const struct service_profiles *profiles);
+
+/* Add to @text which wait, and for whom. */
+void service_arm_describe(const struct service_profiles *profiles, char *text, size_t size);
 
 /* Disarm all of them, unless they are kept.  And forget them. */
 void service_disarm(struct service_profiles *profiles, struct link *link, bool is_kept);

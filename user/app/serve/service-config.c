@@ -15,6 +15,7 @@
 
 #include "app/arm/arm-files.h"
 #include "app/common/command.h"
+#include "app/common/scope-options.h"
 #include "base/duration.h"
 #include "base/log.h"
 
@@ -35,6 +36,7 @@ struct key {
 	bool is_setting; /* of a profile, else of the service */
 	const char *allowed;
 	bool is_repeated;
+	bool is_place; /* only one of these: each is a cgroup */
 };
 
 static int parse_text(const char *text, void *to)
@@ -53,15 +55,26 @@ static int parse_path(const char *text, void *to)
 	return text[0] == '/' ? parse_text(text, to) : -EINVAL;
 }
 
-static int parse_path_or_none(const char *text, void *to)
+static int parse_none(char **ret)
 {
-	char **ret = to;
-
-	if (strcmp(text, "none"))
-		return parse_path(text, to);
 	free(*ret);
 	*ret = NULL;
 	return 0;
+}
+
+static int parse_path_or_none(const char *text, void *to)
+{
+	return strcmp(text, "none") ? parse_path(text, to) : parse_none(to);
+}
+
+static int parse_text_or_none(const char *text, void *to)
+{
+	return strcmp(text, "none") ? parse_text(text, to) : parse_none(to);
+}
+
+static int parse_args(const char *text, void *to)
+{
+	return scope_are_args(text) ? parse_text_or_none(text, to) : -EINVAL;
 }
 
 static int parse_bool(const char *text, void *to)
@@ -216,10 +229,16 @@ static const struct key keys[] = {
 	  .allowed = "none, or a length of time such as 200ms" },
 	{ "adapt", parse_time_or_none, SETTING(adapt_ns),
 	  .allowed = "none, or a length of time such as 10m" },
-	{ "cgroup", parse_text, SETTING(cgroup),
-	  .allowed = "the path of a cgroup" },
-	{ "user", parse_text, SETTING(user),
-	  .allowed = "the name or number of a user" },
+	{ "unit", parse_text_or_none, SETTING(scope.unit), .is_place = true,
+	  .allowed = "none, or a unit of systemd" },
+	{ "container", parse_text_or_none, SETTING(scope.container), .is_place = true,
+	  .allowed = "none, or the id or name of a container, or how that begins" },
+	{ "cgroup", parse_text_or_none, SETTING(scope.cgroup), .is_place = true,
+	  .allowed = "none, or the path of a cgroup" },
+	{ "uid", parse_text_or_none, SETTING(scope.user),
+	  .allowed = "none, or the name or number of a user" },
+	{ "args", parse_args, SETTING(scope.args),
+	  .allowed = "none, or from 1 to " SCOPE_MAX_ARGS_TEXT " bytes" },
 	{ "keep-armed", parse_bool, CONFIG(keeps_armed),
 	  .allowed = "yes or no" },
 	{ "window", parse_time_or_none, CONFIG(window_ns),
@@ -301,16 +320,41 @@ static void refuse_key(struct config_reader *reader, const char *name)
 	       is_section ? " for one profile" : "", all);
 }
 
+static bool is_given(const struct config_reader *reader, int i)
+{
+	return reader->given & UINT64_C(1) << i;
+}
+
+/* The one that is given takes the place of another one that all profiles have. */
+static bool replace_places(struct config_reader *reader, int given)
+{
+	for (int i = 0; i < NR_KEYS; i++) {
+		char **place = (char **)((char *)reader->settings + keys[i].at);
+
+		if (!keys[i].is_place || i == given)
+			continue;
+		if (is_given(reader, i) && *place) {
+			refuse(reader, "%s and %s are both given: each is a cgroup, and only one can be meant",
+			       keys[i].name, keys[given].name);
+			return false;
+		}
+		parse_none(place);
+	}
+	return true;
+}
+
 static void take_value(struct config_reader *reader, int i, const char *value)
 {
 	const struct key *key = &keys[i];
 	char *object = key->is_setting ? (char *)reader->settings : (char *)reader->config;
 
-	if (reader->given & UINT64_C(1) << i && !key->is_repeated) {
+	if (is_given(reader, i) && !key->is_repeated) {
 		refuse(reader, "%s is given twice", key->name);
 		return;
 	}
 	reader->given |= UINT64_C(1) << i;
+	if (key->is_place && strcmp(value, "none") && !replace_places(reader, i))
+		return;
 	switch (key->parse(value, object + key->at)) {
 	case 0:
 		return;
@@ -345,6 +389,8 @@ static void read_key(struct config_reader *reader, char *line)
 	}
 	*value++ = '\0';
 	line = strip(line);
+	if (!strcmp(line, "user"))
+		line = "uid"; /* as it was called before */
 	for (int i = 0; i < NR_KEYS; i++) {
 		if (strcmp(keys[i].name, line) || (is_section && !keys[i].is_setting))
 			continue;
@@ -352,11 +398,6 @@ static void read_key(struct config_reader *reader, char *line)
 		return;
 	}
 	refuse_key(reader, line);
-}
-
-static char *copy(const char *text)
-{
-	return text ? strdup(text) : NULL;
 }
 
 /* It begins with what is wanted of all. */
@@ -383,8 +424,8 @@ static void begin_section(struct config_reader *reader, const char *name)
 	*reader->settings = config->all;
 	reader->settings->name = strdup(name);
 	reader->settings->line = reader->line;
-	reader->settings->cgroup = copy(config->all.cgroup);
-	reader->settings->user = copy(config->all.user);
+	if (service_scope_copy(&reader->settings->scope, &config->all.scope))
+		refuse(reader, "out of memory");
 	reader->given = 0;
 }
 
@@ -479,8 +520,7 @@ int service_config_read(const char *path, struct service_config *config)
 static void clear_settings(struct service_settings *settings)
 {
 	free(settings->name);
-	free(settings->cgroup);
-	free(settings->user);
+	service_scope_clear(&settings->scope);
 }
 
 static void clear_forwarding(struct service_forwarding *forwarding)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "app/common/limit-options.h"
+#include "app/serve/service-scope.h"
 #include "app/serve/silence.h"
 #include "http/http-address.h"
 #include "net/nats-link.h"
@@ -28,8 +29,7 @@ struct service_settings {
 	bool follows_requests;
 	uint64_t request_limit_ns;
 	uint64_t adapt_ns; /* the first span of learning limits; 0: none */
-	char *cgroup; /* NULL: any */
-	char *user; /* likewise */
+	struct service_scope scope; /* whose processes */
 };
 
 struct service_hook {

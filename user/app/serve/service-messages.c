@@ -12,6 +12,7 @@
 #include "data/alert-record.h"
 #include "out/alert/alert-head.h"
 #include "out/journal.h"
+#include "out/text.h"
 
 /* The ids are in pg-collect-serve(1), too: they never change. */
 struct message {
@@ -22,6 +23,7 @@ struct message {
 static const struct message events[] = {
 	[SERVICE_ARMED] = { "ed0ef48f52e24db09f658de45e10d3b7", JOURNAL_INFO },
 	[SERVICE_NOT_ARMED] = { "6b961067e13e4e19b96ac015b23d2122", JOURNAL_ERROR },
+	[SERVICE_WAITING] = { "0c1de2e75f1b4c35a7f64d5c7b0e9a38", JOURNAL_NOTICE },
 	[SERVICE_DISARMED] = { "fe1a387639014683bb6e99051e19ac7b", JOURNAL_INFO },
 	[SERVICE_SPOOL_FAILED] = { "8ed1f2df574649b1b863a2381f9739a7", JOURNAL_ERROR },
 	[SERVICE_SPOOL_GOES_ON] = { "e96bdb69d8f84e529b6bf5c720b574b0", JOURNAL_NOTICE },
@@ -44,6 +46,8 @@ static const struct {
 };
 
 static const char *arming; /* see service_messages_arming() */
+static char *held; /* see service_messages_hold() */
+static size_t held_size;
 
 static void write_line(enum log_level level, const char *line)
 {
@@ -72,6 +76,27 @@ void service_messages_begin(void)
 void service_messages_end(void)
 {
 	log_set_writer(NULL, false);
+}
+
+static void hold_line(enum log_level level, const char *line)
+{
+	if (level == LOG_LEVEL_ERROR)
+		text_append(held, held_size, "%s%s", held[0] ? "\n" : "", line);
+}
+
+void service_messages_hold(char *text, size_t size)
+{
+	text[0] = '\0';
+	held = text;
+	held_size = size;
+	log_set_writer(hold_line, true);
+}
+
+void service_messages_let_go(void)
+{
+	held = NULL;
+	log_set_writer(NULL, false);
+	service_messages_begin();
 }
 
 void service_messages_arming(const char *profile)

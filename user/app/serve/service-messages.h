@@ -6,11 +6,14 @@
 #ifndef _USER_APP_SERVE_SERVICE_MESSAGES_H
 #define _USER_APP_SERVE_SERVICE_MESSAGES_H
 
+#include <stddef.h>
+
 #include "app/watch/alert-sink.h"
 
 enum service_event {
 	SERVICE_ARMED,
 	SERVICE_NOT_ARMED,
+	SERVICE_WAITING,
 	SERVICE_DISARMED,
 	SERVICE_SPOOL_FAILED,
 	SERVICE_SPOOL_GOES_ON,
@@ -26,6 +29,10 @@ void service_say(enum service_event event, const char *profile, const char *form
 
 /* While a profile is being armed: errors are of it, and mean that it is not armed.  NULL: it is over. */
 void service_messages_arming(const char *profile);
+
+/* Until they are let go, errors are kept as @text, "" if there is none, and not said. */
+void service_messages_hold(char *text, size_t size);
+void service_messages_let_go(void);
 
 void service_say_alert(const struct sunk_alert *alert, const char *text, const char *json);
 

@@ -61,6 +61,7 @@ static void describe(const struct service *service, char text[STATUS_MAX])
 		 outputs->hook.ended, outputs->hook.left_out);
 	if (outputs->spool)
 		service_forwarders_describe(outputs->spool, text, STATUS_MAX);
+	service_arm_describe(&service->profiles, text, STATUS_MAX);
 }
 
 static void say_status(struct service *service, void (*say)(const char *status))
@@ -177,6 +178,7 @@ static uint64_t turn(struct alert_stream *stream, void *arg)
 	}
 	arm_replaced(service, stream->link);
 	service_arm_learnt(&service->profiles, stream->link);
+	service_arm_scopes(&service->profiles, stream->link, now_ns);
 	alert_hook_tick(&service->outputs.hook, now_ns);
 	service_forwarders_tick(&service->forwarders, now_ns);
 	update_status(service, now_ns);
@@ -184,7 +186,8 @@ static uint64_t turn(struct alert_stream *stream, void *arg)
 	metrics_ns = service_metrics_run(&service->metrics);
 	stream->owner_fd = service_metrics_fd(&service->metrics);
 	due_ns = least(alert_hook_due(&service->outputs.hook),
-		       service_forwarders_due(&service->forwarders));
+		       least(service_forwarders_due(&service->forwarders),
+			     service_arm_due(&service->profiles)));
 	now_ns = time_now_ns();
 	due_ns = least(due_ns > now_ns ? due_ns - now_ns : 0, metrics_ns);
 	/* Twice as often as is asked for. */
