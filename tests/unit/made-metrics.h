@@ -107,6 +107,9 @@ static inline void made_metrics(struct made_metrics *made, uint64_t seconds)
 	made_program(&made->made[0], 1, MADE_TYPES, seconds);
 	made_requests(&made->made[0], seconds);
 	made_program(&made->made[1], 2, 2, seconds);
+	made->programs[0].nr_containers = 2;
+	made->programs[0].containers[0] = (struct top_container){ "3f2a", 3, 90 * seconds, 0 };
+	made->programs[0].containers[1] = (struct top_container){ MADE_HOSTILE, 1, 7, 0 };
 	made->programs[1].exe = MADE_HOSTILE " (deleted)";
 	made->programs[1].is_stale = true;
 	made->programs[1].has_uid = true;
@@ -116,7 +119,7 @@ static inline void made_metrics(struct made_metrics *made, uint64_t seconds)
 	alerts[1].nr = 1;
 	made->metrics = (struct metrics){
 		.version = "0.1", .reading = &made->reading, .memory = &made->memory,
-		.nr_profiles = 3, .nr_armed = 2, .is_alive = true, .lost_overwritten = 1,
+		.nr_profiles = 5, .nr_armed = 2, .nr_waiting = 1, .is_alive = true, .lost_overwritten = 1,
 		.alerts = alerts, .nr_kinds = 3, .reported = seconds, .silenced = 2,
 		.spool = { true, 70, 40960, 5, 0 }, .commands = commands, .nr_commands = 2,
 		.outputs = outputs, .nr_outputs = 2,

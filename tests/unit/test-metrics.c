@@ -310,6 +310,39 @@ static void test_growth(void)
 	   "another profile begins again: %g s", value_of(part));
 }
 
+/* A process that ends takes its units along; containers come and go. */
+static void test_containers(void)
+{
+	static const char units[] = "perfguard_container_units_total" SERVER ",container=\"3f2a\"";
+	struct top_container *container = made.programs[0].containers;
+	double before;
+
+	made_metrics(&made, 450);
+	ok(is_well(print(false), false) &&
+	   value_of("perfguard_container_processes" SERVER ",container=\"3f2a\"") == 3 &&
+	   has("perfguard_container_processes" SERVER
+	       ",container=\"/opt/a\\\"b\\\\c\\nd\xef\xbf\xbd{} # EOF\"} 1\n"),
+	   "each container has samples, whatever it is called");
+	before = value_of(units);
+	container->units -= 100;
+	metrics_memory_update(&made.memory, &made.reading);
+	print(false);
+	ok(before > 0 && value_of(units) == before, "a process that ends takes none away: %g units", before);
+	container->units += 5;
+	metrics_memory_update(&made.memory, &made.reading);
+	print(false);
+	ok(value_of(units) == before + 5, "and the next ones are counted");
+	container[2] = container[0];
+	container[0] = (struct top_container){ "new", 1, 2, 0 };
+	made.programs[0].nr_containers = 3;
+	metrics_memory_update(&made.memory, &made.reading);
+	print(false);
+	ok(value_of(units) == before + 5 && strstr(text, "container=\"new\"} 2\n"),
+	   "in whatever order they come");
+	ok(has("perfguard_profiles{state=\"armed\"} 2\nperfguard_profiles{state=\"waiting\"} 1\n"
+	       "perfguard_profiles{state=\"not_armed\"} 2\n"), "a profile that waits is no refused one");
+}
+
 static void test_equal(void)
 {
 	made_metrics(&made, 500);
@@ -361,11 +394,12 @@ static void test_bytes(void)
 
 int main(void)
 {
-	plan(20);
+	plan(25);
 	test_text();
 	test_many_types();
 	test_times();
 	test_growth();
+	test_containers();
 	test_equal();
 	test_nothing();
 	test_bytes();

@@ -12,6 +12,7 @@
 #include "app/serve/service-arming.h"
 #include "app/serve/service-outputs.h"
 #include "app/top/program-reading.h"
+#include "app/top/top-containers.h"
 #include "app/watch/profile-cache.h"
 #include "base/duration.h"
 #include "base/log.h"
@@ -55,12 +56,22 @@ static int note_programs(struct top_reading *reading, const struct profile_cache
 	return error;
 }
 
+static int read_containers(struct link *link, struct top_reading *reading)
+{
+	int error = 0;
+
+	for (uint32_t i = 0; i < reading->nr_programs && !error; i++)
+		error = top_containers_read(link, &reading->programs[i], NULL, 0);
+	return error;
+}
+
 static int read_programs(struct service_metrics *metrics, struct top_reading *reading)
 {
 	const struct metrics_sources *sources = &metrics->sources;
 
 	return program_reading_take(sources->link, NULL, reading) ?:
 	       program_reading_hits(sources->link, reading) ?:
+	       read_containers(sources->link, reading) ?:
 	       refresh_names(sources, reading) ?: note_programs(reading, sources->cache) ?:
 	       metrics_memory_update(&metrics->memory, reading);
 }
@@ -146,6 +157,7 @@ static int write_pages(struct service_metrics *to, const struct top_reading *rea
 		.memory = &to->memory,
 		.nr_profiles = to->sources.profiles->nr,
 		.nr_armed = to->sources.profiles->nr_armed,
+		.nr_waiting = service_arm_waiting(to->sources.profiles),
 		.is_alive = stats->is_alive,
 		.lost_memory = stats->lost_memory,
 		.lost_overwritten = stats->lost_overwritten,

@@ -26,6 +26,7 @@ struct metrics_type {
 struct metrics_program {
 	char *labels;
 	const struct top_program *of;
+	const struct remembered_program *memory;
 	bool is_starved;
 	bool is_hidden; /* another one has these labels */
 	struct metrics_type *types;

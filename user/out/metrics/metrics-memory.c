@@ -70,6 +70,28 @@ static void take_types(struct remembered_program *memory, const struct top_progr
 	}
 }
 
+static void take_container(struct remembered_container *now, const struct top_container *container,
+			   const struct remembered_program *before)
+{
+	*now = (struct remembered_container){ 0 };
+	memcpy(now->id, container->id, sizeof(now->id));
+	for (uint32_t i = 0; i < before->nr_containers; i++)
+		if (!strcmp(before->containers[i].id, now->id))
+			*now = before->containers[i];
+	if (container->units > now->read)
+		now->nr += container->units - now->read;
+	now->read = container->units;
+}
+
+static void take_containers(struct remembered_program *memory, const struct top_program *program)
+{
+	const struct remembered_program before = *memory;
+
+	for (uint32_t i = 0; i < program->nr_containers; i++)
+		take_container(&memory->containers[i], &program->containers[i], &before);
+	memory->nr_containers = program->nr_containers;
+}
+
 static void count_starved(struct starvation *starvation, const struct top_program *program,
 			  uint64_t now_ns)
 {
@@ -127,6 +149,7 @@ int metrics_memory_update(struct metrics_memory *memory, const struct top_readin
 			known->types = NULL;
 		}
 		take_types(&now.programs[i], program);
+		take_containers(&now.programs[i], program);
 		count_starved(&now.programs[i].starvation, program, reading->at_ns);
 	}
 	metrics_memory_deinit(memory);

@@ -27,8 +27,17 @@ struct remembered_type {
 	uint64_t blocked_ns;
 };
 
+/* Of a container; a process that ends takes its units along. */
+struct remembered_container {
+	char id[CONTAINER_ID_MAX];
+	uint64_t read; /* units, in the reading before */
+	uint64_t nr;
+};
+
 struct remembered_program {
 	uint32_t profile_id;
+	struct remembered_container containers[TOP_MAX_CONTAINERS]; /* as those of the reading */
+	uint32_t nr_containers;
 	uint32_t nr_types;
 	struct remembered_type *types; /* as those of the reading */
 	struct starvation starvation;

@@ -108,6 +108,7 @@ static int view_program(struct metrics_program *view, const struct top_program *
 {
 	*view = (struct metrics_program){
 		.of = program,
+		.memory = memory,
 		.is_starved = memory->starvation.is_on,
 		.labels = labels_of(program, UINT32_MAX),
 	};

@@ -47,6 +47,7 @@ struct metrics {
 	const struct metrics_memory *memory; /* which has taken the reading */
 	uint32_t nr_profiles; /* of the service */
 	uint32_t nr_armed; /* of them */
+	uint32_t nr_waiting; /* others, for their processes */
 	bool is_alive; /* the module, by its hooks */
 	uint64_t lost_memory; /* alerts, by the module */
 	uint64_t lost_overwritten;

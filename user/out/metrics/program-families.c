@@ -9,6 +9,20 @@ static void put_processes(struct exposition *text, const struct metrics_program 
 	exposition_u64(text, NULL, NULL, program->of->processes);
 }
 
+static void put_container_processes(struct exposition *text, const struct metrics_program *program)
+{
+	for (uint32_t i = 0; i < program->of->nr_containers; i++)
+		exposition_u64(text, "container", program->of->containers[i].id,
+			       program->of->containers[i].processes);
+}
+
+static void put_container_units(struct exposition *text, const struct metrics_program *program)
+{
+	for (uint32_t i = 0; i < program->memory->nr_containers; i++)
+		exposition_u64(text, "container", program->memory->containers[i].id,
+			       program->memory->containers[i].nr);
+}
+
 static void put_armed(struct exposition *text, const struct metrics_program *program)
 {
 	exposition_ns(text, NULL, NULL, program->of->armed->armed_ns);
@@ -160,6 +174,11 @@ static void put_request_times(struct exposition *text, const struct metrics_prog
 const struct metrics_family program_families[] = {
 	{ { "perfguard_processes", NULL, "Processes of the program that are guarded.",
 	    EXPOSITION_GAUGE }, .program = put_processes },
+	{ { "perfguard_container_processes", NULL, "Those of them in each container.",
+	    EXPOSITION_GAUGE }, .program = put_container_processes },
+	{ { "perfguard_container_units", NULL,
+	    "Units that ended in each container, since the first reading.", EXPOSITION_COUNTER },
+	  .program = put_container_units },
 	{ { "perfguard_armed_timestamp_seconds", "seconds", "When the profile was armed.",
 	    EXPOSITION_GAUGE }, .program = put_armed },
 	{ { "perfguard_profile_stale", NULL,

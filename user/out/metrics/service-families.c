@@ -18,7 +18,9 @@ static void put_alive(struct exposition *text, const struct metrics *metrics)
 static void put_profiles(struct exposition *text, const struct metrics *metrics)
 {
 	exposition_u64(text, "state", "armed", metrics->nr_armed);
-	exposition_u64(text, "state", "not_armed", metrics->nr_profiles - metrics->nr_armed);
+	exposition_u64(text, "state", "waiting", metrics->nr_waiting);
+	exposition_u64(text, "state", "not_armed",
+		       metrics->nr_profiles - metrics->nr_armed - metrics->nr_waiting);
 }
 
 static void put_others(struct exposition *text, const struct metrics *metrics)

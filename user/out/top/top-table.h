@@ -27,7 +27,7 @@ struct top_type_note {
 };
 
 /* An armed program at a moment. */
-enum { TOP_MAX_CONTAINERS = 8 };
+enum { TOP_MAX_CONTAINERS = 32 };
 
 struct top_container {
 	char id[CONTAINER_ID_MAX];
