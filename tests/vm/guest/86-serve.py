@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 """The service: it arms, keeps each alert, says how it is, reloads without a gap, and survives."""
 
-import array
 import collections
 import http.server
 import json
@@ -10,7 +9,6 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import threading
@@ -19,8 +17,9 @@ import urllib.error
 import urllib.request
 
 from guarded import reload as reload_module
-from perfguard import (COLLECT, IS_SLOW, LONG, MS, TOP, collect, done, in_schema, note, ok, run,
+from perfguard import (IS_SLOW, LONG, MS, TOP, collect, done, in_schema, note, ok, run,
                        skip, status, wait_until)
+from serving import JOURNAL, Journal, Serve, Socket
 
 PORT, METRICS = "7186", "7187"
 TMP = pathlib.Path("/tmp/serve")
@@ -28,13 +27,9 @@ PROFILES, CONFIG, SPOOL = TMP / "profiles.d", TMP / "perfguard.conf", TMP / "spo
 SERVER, PLAYER = TMP / "server", TMP / "player"
 HOOKED, OTHERS = TMP / "hooked", TMP / "others"
 SPIN, MIDDLE = 2, 1
-# As scripts/perfguard.service has it.
-UNIT = ("setpriv", "--inh-caps", "-all", "--bounding-set",
-        "-all,+sys_admin,+net_admin,+sys_ptrace,+dac_read_search")
 NOBODY = 65534
 KINDS = (2, 3, 7)
 NR, SLOW_MS, RELOADS = 600, 150, 4
-JOURNAL = pathlib.Path("/run/systemd/journal/socket")
 ARMED, NOT_ARMED, DISARMED, SPOOL_FAILED, SPOOL_GOES_ON, LATE, ENDED, LOST = (
     "ed0ef48f52e24db09f658de45e10d3b7", "6b961067e13e4e19b96ac015b23d2122",
     "fe1a387639014683bb6e99051e19ac7b", "8ed1f2df574649b1b863a2381f9739a7",
@@ -62,92 +57,6 @@ def start_server():
 
 def play(name):
     return run(PLAYER, "play", PORT, TMP / name, timeout=LONG).returncode == 0
-
-
-class Socket:
-    """Where datagrams are taken, as systemd does it."""
-
-    def __init__(self, path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        self.path = path
-        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.socket.bind(str(path))
-        self.all = []
-        threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self):
-        while True:
-            data, more, _, _ = self.socket.recvmsg(1 << 20, 1024)
-            fds = array.array("i")
-            for _, _, passed in more:
-                fds.frombytes(passed)
-            for fd in fds:          # what is too large for a datagram comes as a file
-                data = os.pread(fd, 1 << 24, 0)
-                os.close(fd)
-            self.all.append(self.parse(data))
-
-    def parse(self, data):
-        return data.decode()
-
-    def end(self):
-        self.path.unlink()
-        self.socket.close()
-
-
-class Journal(Socket):
-    def parse(self, data):
-        fields = {}
-        while data:
-            line, _, data = data.partition(b"\n")
-            name, is_plain, value = line.partition(b"=")
-            if not is_plain:
-                size = struct.unpack("<Q", data[:8])[0]
-                value, data = data[8:8 + size], data[9 + size:]
-            fields[name.decode()] = value.decode()
-        return fields
-
-    def ids(self, which):
-        return [one for one in self.all if one.get("MESSAGE_ID") == which]
-
-
-class Serve:
-    def __init__(self, notify):
-        self.notify = notify
-        self.first = len(notify.all)
-        environment = dict(os.environ, NOTIFY_SOCKET=str(notify.path), WATCHDOG_USEC="4000000")
-        self.process = subprocess.Popen([*UNIT, COLLECT, "serve", "--config", CONFIG,
-                                         "--metrics", METRICS],
-                                        env=environment, stdin=subprocess.DEVNULL,
-                                        stdout=open(TMP / "out", "ab"),
-                                        stderr=open(TMP / "err", "ab"))
-        self.wait("READY=1", 1)
-
-    def said(self):
-        return self.notify.all[self.first:]
-
-    def count(self, word):
-        return sum(line.startswith(word) for text in self.said() for line in text.split("\n"))
-
-    def wait(self, word, nr):
-        return wait_until(lambda: self.count(word) >= nr or self.process.poll() is not None) and \
-            self.count(word) >= nr
-
-    def status(self):
-        """What it said last, its numbers by the words behind them."""
-        line = [line for text in self.said() for line in text.split("\n")
-                if line.startswith("STATUS=")][-1]
-        words = line.replace(",", "").replace(";", "").split()
-        return line, {words[i + 1]: int(words[i]) for i in range(len(words) - 1)
-                      if words[i].isdigit()}
-
-    def signal(self, number):
-        self.process.send_signal(number)
-
-    def end(self):
-        if self.process.poll() is None:
-            self.signal(signal.SIGTERM)
-        return self.process.wait(LONG)
 
 
 def configure(*lines, spool=SPOOL):
@@ -181,7 +90,7 @@ def begin(notify, journal):
     hook.chmod(0o755)
     (PROFILES / "bad.pgp").write_bytes((PROFILES / "server.pgp").read_bytes()[:5000])
     configure("budget = none", f"on-alert = {hook}")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     if not ok(serve.process.poll() is None and serve.count("READY=1") == 1, "it is ready"):
         note(errors())
         done()
@@ -319,7 +228,7 @@ def killed(serve, notify):
     at_death = len(spooled())
     ok(len(status("profile")) == 1, "killed, it leaves the program guarded")
     play("slow")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     play("slow")
     wait_until(lambda: spooled()[-1]["kind"] == "ended" and len(spooled()) > at_death)
     time.sleep(2)
@@ -437,10 +346,10 @@ def end(serve, notify, journal):
     ok(not status("target") and journal.ids(DISARMED), "with what it armed disarmed")
     ok(not sleepers(), "and nothing left that it started")
     configure("budget = none", "keep-armed = yes")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     ok(serve.end() == 0 and len(status("profile")) == 1, "or kept, if that is wanted")
     (PROFILES / "server.pgp").rename(TMP / "moved.pgp")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     ok(not status("profile"), "a profile that is there no more is disarmed by the next one")
     serve.end()
     run("umount", TMP / "disk")
@@ -450,7 +359,7 @@ def end(serve, notify, journal):
        f": {PROFILES / 'server.pgp'}\n" in log, "the kernel's log has who did what")
     journal.end()
     (TMP / "moved.pgp").rename(PROFILES / "server.pgp")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     play("one-slow")
     ok(wait_until(lambda: "ended server" in (TMP / "out").read_text()),
        "without a journal alerts go to stdout")
@@ -490,7 +399,7 @@ def forwarded(notify):
     server = http.server.HTTPServer(("127.0.0.1", 0), Collector)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     configure("budget = none", f"otlp = http://127.0.0.1:{server.server_port}")
-    serve = Serve(notify)
+    serve = Serve(notify, CONFIG, METRICS)
     play("one-slow")
     last = slow_ones("ended")[-1]["seq"]
     ok(wait_until(lambda: any(value == {"intValue": str(last)} for key, value in attributes()
