@@ -6,7 +6,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 20
+plan 23
 
 cd "$scratch" || exit 1
 
@@ -59,6 +59,16 @@ printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0' > small
 head -c 100 /dev/zero >> small
 refused 1 "./small is .*program" "a 32-bit program is refused" check --static -e ./small
 refused 2 "check: --static is of a program" "no program is a mistake" check --static
+refused 2 "check: --inline is of a program" "nor of what would be jumps" check --inline
+run check --inline -e ./exports
+[ "$code" = 0 ] && grep -qE '^ok +inline +exports: [0-9,]+ of [0-9,]+ functions by jumps' out
+ok $? "how many functions would be recorded by jumps"
+run check --inline --json -e ./exports
+[ "$code" = 0 ] && grep '"subject":"inline"' out | head -1 | python3 -c '
+import json, sys
+p = json.loads(sys.stdin.readline())
+sys.exit(p["kind"] != "finding" or p["verdict"] != "ok")'
+ok $? "also as JSON"
 run check --static --json -e ./exports
 [ "$code" = 0 ] && head -1 out | python3 -c '
 import json, sys

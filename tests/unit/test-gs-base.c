@@ -48,8 +48,8 @@ int main(void)
 	if (insn_decoder_init(&decoder))
 		exit(1);
 	for (size_t i = 0; i < NR_CASES; i++)
-		ok(is_used_by(cases[i].bytes, cases[i].size, &decoder) == cases[i].is_used, "%s: %s",
-		   cases[i].name, cases[i].is_used ? "used" : "not used");
+		ok(is_used_by(cases[i].bytes, cases[i].size, &decoder) == cases[i].is_used, "%s",
+		   cases[i].name);
 	insn_decoder_deinit(&decoder);
 	for (int i = 0; i < NR_DEBIAN; i++) {
 		struct code_map *code = open_code(debian[i]);

@@ -10,12 +10,16 @@
 #include "app/common/options.h"
 #include "app/common/program-traits.h"
 #include "app/common/scope-options.h"
+#include "app/record/inline-check.h"
 #include "base/duration.h"
 
 #define DEFAULT_DURATION_NS (10 * NSEC_PER_SEC)
 
 static struct findings findings;
-static bool is_static; /* the file alone */
+static struct {
+	bool is_static; /* the file alone */
+	bool is_inline; /* and what would be recorded by jumps */
+} files;
 
 static struct session session = {
 	.verb = "check",
@@ -32,9 +36,12 @@ static const struct option_spec options[] = {
 };
 
 static const struct option_spec static_options[] = {
-	{ 0, "static", NULL, option_flag, 0,
+	{ 0, "static", NULL, option_flag, offsetof(typeof(files), is_static),
 	  .help = "say what can be expected of the program by its file alone; it need not run, and the "
 	  "module is not needed" },
+	{ 0, "inline", NULL, option_flag, offsetof(typeof(files), is_inline),
+	  .help = "say which of its functions 'pg-collect train --inline' would record by jumps, and why "
+	  "not the others; with -p, of its libraries, too; as --static else" },
 	{ 0 },
 };
 
@@ -49,7 +56,9 @@ static int check_program(void)
 	int ret = selector_resolve(&session.selector) ?:
 		  program_traits_check(&findings, &session.selector);
 
-	return ret || is_static || findings.is_bad ? ret : program_check(&findings, &session);
+	if (!ret && files.is_inline)
+		return inline_check(&findings, &session.selector);
+	return ret || files.is_static || findings.is_bad ? ret : program_check(&findings, &session);
 }
 
 static int check(int argc, char **argv)
@@ -60,9 +69,10 @@ static int check(int argc, char **argv)
 
 	if (ret)
 		return ret;
-	if (is_static && !has_program)
-		return cmd_usage(argv[0], "--static is of a program: give one of -p PID, -e EXE and -- CMD");
-	if (!is_static)
+	if ((files.is_static || files.is_inline) && !has_program)
+		return cmd_usage(argv[0], "%s is of a program: give one of -p PID, -e EXE and -- CMD",
+				 files.is_inline ? "--inline" : "--static");
+	if (!files.is_static && !files.is_inline)
 		machine_check(&findings);
 	if (has_program)
 		ret = check_program();
@@ -85,7 +95,7 @@ const struct verb cmd_check = {
 		{ selector_options, &session.selector },
 		{ scope_options, &session.selector.scope },
 		{ options, &findings },
-		{ static_options, &is_static },
+		{ static_options, &files },
 		{ program_options, &session },
 	},
 	.operands = VERB_COMMAND,
