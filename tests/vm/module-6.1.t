@@ -6,7 +6,7 @@
 # those that short-debug.t runs are not run twice.
 
 cd "${0%/*}" || exit
-GLOBIGNORE=guest/37-train.py:guest/39-slowdown.py:guest/45-emulate.py:guest/63-budget.py:guest/77-top.py
+GLOBIGNORE=guest/37-train.py:guest/37-train-inline.py:guest/39-slowdown.py:guest/45-emulate.py:guest/63-budget.py:guest/77-top.py
 GLOBIGNORE+=:guest/79-containers.py:guest/85-watch.py:guest/86-serve.py:guest/99-page.py
 if ../../scripts/debug-kernel --if-cached; then
 	# shellcheck source=tests/vm/debug-tests.sh
