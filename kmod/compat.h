@@ -65,6 +65,10 @@
 #include <linux/workqueue.h>
 #include <net/genetlink.h>
 
+#ifdef CONFIG_X86_USER_SHADOW_STACK
+#include <asm/prctl.h>
+#endif
+
 /*
  * Direct calls by ftrace_ops were named _multi while there was also a form by
  * address (until 6.3, commit da8bdfbd42de).
@@ -177,6 +181,16 @@ static inline void pguard_vm_flags_change(struct vm_area_struct *vma, unsigned l
 #else
 	vm_flags_set(vma, set);
 	vm_flags_clear(vma, clear);
+#endif
+}
+
+/* Shadow stacks came in 6.6 (commit 98cfa4630912). */
+static inline bool pguard_has_shadow_stack(const struct task_struct *task)
+{
+#ifdef CONFIG_X86_USER_SHADOW_STACK
+	return READ_ONCE(task->thread.features) & ARCH_SHSTK_SHSTK;
+#else
+	return false;
 #endif
 }
 

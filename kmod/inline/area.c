@@ -12,7 +12,6 @@
 #include <linux/hashtable.h>
 #include <linux/mman.h>
 #include <linux/module.h>
-#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -231,19 +230,29 @@ static bool gs_is_free(void)
 	return !selector && !gs_base();
 }
 
-/* Does some thread of current's process use GS?  What those that run have set just now is not seen. */
-static bool gs_is_used(void)
+/**
+ * pguard_gs_is_used() - does a thread use GS
+ * @thread: of current's process, in an RCU section
+ *
+ * What another one that runs has set just now is not seen.
+ *
+ * Context: current, in a system call or task work.
+ */
+bool pguard_gs_is_used(const struct task_struct *thread)
 {
-	const struct task_struct *thread;
-	bool ret = !gs_is_free();
+	if (thread == current)
+		return !gs_is_free();
+	return READ_ONCE(thread->thread.gsindex) || READ_ONCE(thread->thread.gsbase);
+}
 
-	rcu_read_lock();
-	for_each_thread(current, thread)
-		if (thread != current &&
-		    (READ_ONCE(thread->thread.gsindex) || READ_ONCE(thread->thread.gsbase)))
-			ret = true;
-	rcu_read_unlock();
-	return ret;
+/* Returns true if current's process has areas.  Context: any. */
+bool pguard_areas_are_mapped(void)
+{
+	struct areas *areas = areas_get(current->mm);
+
+	if (areas)
+		areas_put(areas);
+	return areas;
 }
 
 /* What a landing refers to as a displacement. */
@@ -276,19 +285,11 @@ static int map(u32 *start)
  *
  * Context: current, on its way to user mode; may sleep; serialized by the caller, and no lock of
  * its memory is held.
- * Return: 0, also if they are; -EBUSY if a thread uses GS; an error of mmap().
+ * Return: 0, also if they are; an error of mmap().
  */
 int pguard_areas_map(struct pguard_image *image)
 {
-	struct areas *areas = areas_get(current->mm);
-
-	if (areas) {
-		areas_put(areas);
-		return 0;
-	}
-	if (gs_is_used())
-		return -EBUSY;
-	return map(&image->areas);
+	return pguard_areas_are_mapped() ? 0 : map(&image->areas);
 }
 
 /* A free one; its number is taken.  Or NULL. */

@@ -310,9 +310,19 @@ void pguard_jumps_free(struct pguard_jumps *jumps)
 
 	if (!jumps)
 		return;
-	list_for_each_entry_safe(region, next, &jumps->regions, list)
+	list_for_each_entry_safe(region, next, &jumps->regions, list) {
+		/* Nobody looks at it in what stays mapped. */
+		region->jumps = NULL;
 		region_put(region);
+	}
 	kvfree(jumps);
+}
+
+/* Returns true if they are the same sites of one file.  Context: any. */
+bool pguard_jumps_are_same(const struct pguard_jumps *a, const struct pguard_jumps *b)
+{
+	return a->inode == b->inode && a->nr == b->nr &&
+	       !memcmp(a->list, b->list, a->nr * sizeof(*a->list));
 }
 
 /**
@@ -347,7 +357,8 @@ bool pguard_jumps_are_in(struct pguard_jumps *jumps, const struct mm_struct *mm)
  * The first process of the image decides where the landings are.
  *
  * Context: current, on its way to user mode; may sleep; serialized by the caller; no map lock held.
- * Return: 0, also if some sites cannot jump; an error, with nothing changed but what is mapped.
+ * Return: 0, also if some sites cannot jump; an error, with nothing changed but what is mapped:
+ * -ENOENT if the process has not mapped the file.
  */
 int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 {

@@ -55,7 +55,7 @@ struct pguard_jumps {
 /**
  * struct pguard_region - the landings of sites, for an image
  * @list: in pguard_jumps.regions; as long as that is there
- * @jumps: the sites; not to be used once they are gone
+ * @jumps: the sites; NULL once they are gone
  * @image_id: of the image
  * @base: address of the file's first byte, or where that would be
  * @start: address of the first landing
@@ -104,6 +104,7 @@ struct pguard_region_use {
 
 struct pguard_jumps *pguard_jumps_alloc(u32 nr);
 void pguard_jumps_free(struct pguard_jumps *jumps);
+bool pguard_jumps_are_same(const struct pguard_jumps *a, const struct pguard_jumps *b);
 bool pguard_jumps_are_in(struct pguard_jumps *jumps, const struct mm_struct *mm);
 int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image);
 void pguard_jumps_remove(struct pguard_jumps *jumps);

@@ -225,6 +225,17 @@ static int fill_requests(struct sk_buff *skb, const struct pguard_target *target
 			       atomic64_read(&table->late.suppressed));
 }
 
+static int fill_inline(struct sk_buff *skb, const struct pguard_target *target)
+{
+	u32 refusal = READ_ONCE(target->inline_refusal);
+
+	if (!refusal)
+		return 0;
+	return nla_put_u32(skb, PERFGUARD_A_TARGET_INLINE_REFUSAL, refusal) ?:
+	       nla_put_u32(skb, PERFGUARD_A_TARGET_INLINE_REFUSED_PID,
+			   READ_ONCE(target->inline_refused_pid));
+}
+
 static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 {
 	u64 units, waits;
@@ -247,7 +258,7 @@ static int fill_target(struct sk_buff *skb, struct pguard_target *target)
 	    pguard_nl_put64(skb, PERFGUARD_A_TARGET_ENDED_THREADS,
 			    atomic64_read(&target->ended_threads)) ||
 	    nla_put_u32(skb, PERFGUARD_A_TARGET_SITES, target->nr_sites) ||
-	    fill_requests(skb, target))
+	    fill_inline(skb, target) || fill_requests(skb, target))
 		return -EMSGSIZE;
 	return target->inode ? fill_target_exe(skb, target) ?: fill_scope(skb, &target->scope) : 0;
 }

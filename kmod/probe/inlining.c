@@ -3,6 +3,7 @@
 #include "probe/inlining.h"
 
 #include "inline/area.h"
+#include "inline/refusal.h"
 #include "inline/region.h"
 #include "probe/site.h"
 #include "target/image.h"
@@ -15,16 +16,21 @@
 #include <linux/slab.h>
 #include <linux/task_work.h>
 
+#include <linux/perfguard.h>
+
 /**
  * struct pguard_inlining - sites of a target that are to jump
  * @list: in inlinings
- * @target: whose processes; its batch holds a reference
- * @jumps: the sites, in a file; kept by the batch
+ * @target: whose processes; while it is active its batch holds a reference, else the target knows
+ *	that it is here
+ * @jumps: the sites, in a file
+ * @is_active: their probes are on
  */
 struct pguard_inlining {
 	struct list_head list;
 	struct pguard_target *target;
 	struct pguard_jumps *jumps;
+	bool is_active;
 };
 
 /* A thread that is to change its process. */
@@ -43,62 +49,145 @@ static LIST_HEAD(inlinings);
 /* Counts the begins, so that each thread visits each of them once. */
 static u32 generation;
 
-/**
- * pguard_inlining_begin() - have sites jump in the processes of a target
- * @target: the target
- * @jumps: the sites; their probes are on
- *
- * Context: a worker; may sleep.
- * Return: to be ended before the first of the probes goes; NULL for lack of memory.
- */
-struct pguard_inlining *pguard_inlining_begin(struct pguard_target *target,
-					      struct pguard_jumps *jumps)
+static struct pguard_inlining *inlining_find(const struct pguard_target *target,
+					     const struct pguard_jumps *jumps)
 {
-	struct pguard_inlining *inlining = kzalloc(sizeof(*inlining), GFP_KERNEL);
+	struct pguard_inlining *inlining;
 
-	pguard_target_assert_locked(target);
-	if (!inlining)
-		return NULL;
-	inlining->target = target;
-	inlining->jumps = jumps;
-	mutex_lock(&inlining_lock);
-	list_add_tail(&inlining->list, &inlinings);
-	WRITE_ONCE(generation, generation + 1);
-	mutex_unlock(&inlining_lock);
-	return inlining;
+	lockdep_assert_held(&inlining_lock);
+	list_for_each_entry(inlining, &inlinings, list)
+		if (inlining->target == target && !inlining->is_active &&
+		    pguard_jumps_are_same(inlining->jumps, jumps))
+			return inlining;
+	return NULL;
+}
+
+static void inlining_free(struct pguard_inlining *inlining)
+{
+	pguard_jumps_free(inlining->jumps);
+	kfree(inlining);
 }
 
 /**
- * pguard_inlining_end() - have no site jump any more, in whatever process
- * @inlining: what is to end; freed
+ * pguard_inlining_get() - sites of a target that are to jump, once their probes are on
+ * @target: the target
+ * @jumps: the sites; taken over
+ *
+ * If the same sites jumped before, their landings are used again: those stay mapped in processes.
+ *
+ * Context: a worker; may sleep; the target is locked.
+ * Return: to be put; or NULL for lack of memory.
+ */
+struct pguard_inlining *pguard_inlining_get(struct pguard_target *target,
+					    struct pguard_jumps *jumps)
+{
+	struct pguard_inlining *new = kzalloc(sizeof(*new), GFP_KERNEL), *ret;
+
+	pguard_target_assert_locked(target);
+	if (!new) {
+		pguard_jumps_free(jumps);
+		return NULL;
+	}
+	new->target = target;
+	new->jumps = jumps;
+	mutex_lock(&inlining_lock);
+	ret = inlining_find(target, jumps);
+	if (!ret)
+		list_add_tail(&new->list, &inlinings);
+	mutex_unlock(&inlining_lock);
+	if (!ret)
+		return new;
+	inlining_free(new);
+	return ret;
+}
+
+/* The sites, which stay as long as this does; or NULL.  Context: any. */
+struct pguard_jumps *pguard_inlining_jumps(const struct pguard_inlining *inlining)
+{
+	return inlining ? inlining->jumps : NULL;
+}
+
+/* Their probes are on.  Context: a worker; may sleep; the target is locked. */
+void pguard_inlining_begin(struct pguard_inlining *inlining)
+{
+	mutex_lock(&inlining_lock);
+	inlining->is_active = true;
+	WRITE_ONCE(generation, generation + 1);
+	mutex_unlock(&inlining_lock);
+}
+
+/**
+ * pguard_inlining_end() - have the sites jump no more, in whatever process; or NULL
+ *
+ * Comes before the first of their probes goes.
  *
  * Context: a worker; may sleep, also for the map locks of processes; the target is locked.
  */
 void pguard_inlining_end(struct pguard_inlining *inlining)
 {
-	pguard_target_assert_locked(inlining->target);
+	if (!inlining)
+		return;
 	mutex_lock(&inlining_lock);
-	list_del(&inlining->list);
+	inlining->is_active = false;
 	pguard_jumps_remove(inlining->jumps);
 	mutex_unlock(&inlining_lock);
-	kfree(inlining);
+}
+
+/**
+ * pguard_inlining_forget() - the sites of a target will not come again
+ * @target: the target; none of its probes are on
+ *
+ * Context: a worker; may sleep; the target is locked.
+ */
+void pguard_inlining_forget(struct pguard_target *target)
+{
+	struct pguard_inlining *inlining, *next;
+
+	pguard_target_assert_locked(target);
+	mutex_lock(&inlining_lock);
+	list_for_each_entry_safe(inlining, next, &inlinings, list)
+		if (inlining->target == target) {
+			list_del(&inlining->list);
+			inlining_free(inlining);
+		}
+	mutex_unlock(&inlining_lock);
+}
+
+/*
+ * Have all sites of current's process jump that are to, in the files that it has mapped; returns 0
+ * or enum perfguard_inline_refusal.
+ */
+static u32 sites_jump(const struct pguard_thread *thread)
+{
+	const struct pguard_inlining *inlining;
+	u32 ret = 0;
+	int error;
+
+	list_for_each_entry(inlining, &inlinings, list) {
+		if (inlining->target != thread->image->target || !inlining->is_active)
+			continue;
+		error = pguard_jumps_install(inlining->jumps, thread->image);
+		if (error && error != -ENOENT)
+			ret = PERFGUARD_INLINE_REFUSAL_UNMAPPED;
+	}
+	return ret;
 }
 
 /* Change current's process, which is the target's of @thread. */
 static void process_visit(struct pguard_thread *thread)
 {
-	const struct pguard_inlining *inlining;
-	int ret;
+	struct pguard_target *target = thread->image->target;
+	u32 refusal = 0;
 
 	if (mutex_lock_killable(&inlining_lock))
 		return;
-	list_for_each_entry(inlining, &inlinings, list) {
-		if (inlining->target != thread->image->target)
-			continue;
-		ret = pguard_jumps_install(inlining->jumps, thread->image);
-		if (ret)
-			pr_debug("sites of process %d stay breakpoints: error %d\n",
-				 current->tgid, ret);
+	if (!pguard_areas_are_mapped())
+		refusal = pguard_inline_refusal();
+	if (!refusal)
+		refusal = sites_jump(thread);
+	if (refusal) {
+		WRITE_ONCE(target->inline_refused_pid, current->tgid);
+		WRITE_ONCE(target->inline_refusal, refusal);
 	}
 	mutex_unlock(&inlining_lock);
 	if (!thread->area)

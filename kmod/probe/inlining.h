@@ -14,9 +14,12 @@ struct pguard_jumps;
 struct pguard_site;
 struct pguard_target;
 
-struct pguard_inlining *pguard_inlining_begin(struct pguard_target *target,
-					      struct pguard_jumps *jumps);
+struct pguard_inlining *pguard_inlining_get(struct pguard_target *target,
+					    struct pguard_jumps *jumps);
+struct pguard_jumps *pguard_inlining_jumps(const struct pguard_inlining *inlining);
+void pguard_inlining_begin(struct pguard_inlining *inlining);
 void pguard_inlining_end(struct pguard_inlining *inlining);
+void pguard_inlining_forget(struct pguard_target *target);
 void pguard_inlining_hit(const struct pguard_site *site);
 
 #endif /* _KMOD_PROBE_INLINING_H */

@@ -26,8 +26,7 @@
  * @target: whose threads come by them, referenced
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
- * @jumps: those of its sites that may jump, or NULL
- * @inlining: as long as they do, or NULL
+ * @inlining: those of its sites that are to jump, or NULL; kept until its target goes
  * @room: for so many, among all probes there may be
  * @nr: how many they are
  */
@@ -36,7 +35,6 @@ struct batch {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct path path;
-	struct pguard_jumps *jumps;
 	struct pguard_inlining *inlining;
 	u32 room;
 	u32 nr;
@@ -48,20 +46,6 @@ enum { TIDY_AGAIN = HZ / 10 };
 /* Of all targets, and those to come for which there is room; pguard_control. */
 static u32 nr_probes;
 
-/* The site of a probe that is not on yet is one that may jump, if its instruction allows that. */
-static void jump_add(struct pguard_jumps *jumps, struct pguard_probe *probe, struct file *code)
-{
-	struct pguard_jump *jump = &jumps->list[jumps->nr];
-
-	if (pguard_code_window(code, probe->offset, jump->insn, &jump->window))
-		return;
-	jump->offset = probe->offset;
-	jump->id = probe->site.id;
-	jump->sp_delta = probe->site.sp_delta;
-	probe->site.jumps = jumps;
-	jumps->nr++;
-}
-
 /*
  * Put the next probe of a batch on at site @i of @spec, which is in @code too,
  * or an error.  An instruction that cannot be read is stepped; and one that is
@@ -72,7 +56,6 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 {
 	struct pguard_probe *probe = &batch->probes[batch->nr];
 	const struct perfguard_site *site = &spec->sites[i];
-	int ret;
 
 	if (READ_ONCE(*spec->is_cancelled))
 		return -EINTR;
@@ -85,16 +68,12 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 		.site.id = site->id,
 		.site.sp_delta = site->sp_delta,
 		.site.one_shot = spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT,
+		.site.jumps = pguard_inlining_jumps(batch->inlining),
 	};
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
 		probe->code.way = PERFGUARD_STEP_MODE_STEPPED;
-	if (batch->jumps && !IS_ERR(code))
-		jump_add(batch->jumps, probe, code);
-	ret = pguard_probe_register(probe);
-	if (ret && probe->site.jumps)
-		batch->jumps->nr--;
-	return ret;
+	return pguard_probe_register(probe);
 }
 
 /**
@@ -158,7 +137,6 @@ static void batch_free(struct batch *batch)
 		pguard_profile_put(batch->profile);
 	else
 		path_put(&batch->path);
-	pguard_jumps_free(batch->jumps);
 	mutex_lock(&pguard_control);
 	nr_probes -= batch->room;
 	mutex_unlock(&pguard_control);
@@ -201,17 +179,53 @@ static u32 sites_add(struct batch *batch, const struct pguard_probe_set_spec *sp
 	return nr_refused;
 }
 
-/* Before the first probe is on: sites point to it. */
-static int batch_prepare(struct batch *batch, const struct pguard_probe_set_spec *spec)
+/* Those of the sites whose instruction allows it, by their order; or ERR_PTR(). */
+static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 {
+	struct file *code = pguard_code_open(&spec->file->f_path);
+	struct pguard_jumps *jumps;
+	struct pguard_jump *jump;
+	u32 i;
+
+	if (IS_ERR(code))
+		return ERR_CAST(code);
+	jumps = pguard_jumps_alloc(spec->nr);
+	if (!jumps) {
+		__fput_sync(code);
+		return ERR_PTR(-ENOMEM);
+	}
+	jumps->inode = d_real_inode(spec->file->f_path.dentry);
+	for (i = 0; i < spec->nr; i++) {
+		jump = &jumps->list[jumps->nr];
+		if (pguard_code_window(code, spec->sites[i].offset, jump->insn, &jump->window))
+			continue;
+		jump->offset = spec->sites[i].offset;
+		jump->id = spec->sites[i].id;
+		jump->sp_delta = spec->sites[i].sp_delta;
+		jumps->nr++;
+		cond_resched();
+	}
+	__fput_sync(code);
+	return jumps;
+}
+
+/* Before the first probe is on: sites point to it. */
+static int batch_inline(struct batch *batch, const struct pguard_probe_set_spec *spec)
+{
+	struct pguard_jumps *jumps;
+
 	if (!(spec->flags & PERFGUARD_SITE_FLAGS_INLINE) ||
 	    spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT)
 		return 0;
-	batch->jumps = pguard_jumps_alloc(spec->nr);
-	if (!batch->jumps)
-		return -ENOMEM;
-	batch->jumps->inode = d_real_inode(spec->file->f_path.dentry);
-	return 0;
+	jumps = jumps_find(spec);
+	if (IS_ERR(jumps))
+		return PTR_ERR(jumps);
+	if (!jumps->nr) {
+		pguard_jumps_free(jumps);
+		return 0;
+	}
+	batch->inlining = pguard_inlining_get(batch->target, jumps);
+	return batch->inlining ? 0 : -ENOMEM;
 }
 
 /**
@@ -243,7 +257,7 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 		return PTR_ERR(batch);
 	batch->path = spec->file->f_path;
 	path_get(&batch->path);
-	ret = batch_prepare(batch, spec);
+	ret = batch_inline(batch, spec);
 	if (ret) {
 		batch_free(batch);
 		return ret;
@@ -253,9 +267,8 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 		batch_free(batch);
 		return 0;
 	}
-	/* Without memory for it they stay breakpoints. */
-	if (batch->jumps && batch->jumps->nr)
-		batch->inlining = pguard_inlining_begin(target, batch->jumps);
+	if (batch->inlining)
+		pguard_inlining_begin(batch->inlining);
 	batch_list(batch);
 	return 0;
 }
@@ -265,9 +278,7 @@ static void batch_off(struct batch *batch)
 {
 	u32 i;
 
-	if (batch->inlining)
-		pguard_inlining_end(batch->inlining);
-	batch->inlining = NULL;
+	pguard_inlining_end(batch->inlining);
 	for (i = batch->nr; i--;) {
 		pguard_probe_unregister(&batch->probes[i]);
 		cond_resched();
@@ -466,6 +477,7 @@ void pguard_probe_set_del(struct pguard_target *target, const struct pguard_prof
 void pguard_probe_set_del_all(struct pguard_target *target)
 {
 	batches_del(target, NULL, true);
+	pguard_inlining_forget(target);
 }
 
 /**

@@ -59,6 +59,8 @@ enum {
  * @inode: real inode of the executable, pinned by @path; NULL for a process
  * @path: the executable as it was named; put by pguard_target_remove()
  * @scope: whose processes of @inode; does not change
+ * @inline_refusal: why the sites of a process were not inlined, enum perfguard_inline_refusal, and
+ * @inline_refused_pid: of the last one; READ_ONCE
  * @owner: number of the netlink socket that made it; 0 for none
  * @orphan: that socket is closed and the target goes with it; READ_ONCE
  * @going: its removal has begun; pguard_control
@@ -87,6 +89,8 @@ struct pguard_target {
 	struct inode *inode;
 	struct path path;
 	struct pguard_scope scope;
+	u32 inline_refusal;
+	u32 inline_refused_pid;
 	u64 owner;
 	bool orphan;
 	bool going;

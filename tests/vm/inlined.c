@@ -16,6 +16,9 @@
  *                   all that is mapped of the module, by the system call of that name; errno
  *   scribble        random words over the module's writable mapping, while round() runs
  *   gs              use the base of GS
+ *   share           a child with the same memory, which stays
+ *   generate        have code in memory that is of no file
+ *   limit           have no room for more mappings
  *
  * inlined once: round(); the exit status says whether all was right.
  */
@@ -24,6 +27,7 @@
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <spawn.h>
@@ -34,6 +38,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -343,6 +349,38 @@ static int map_scribble(char *start, size_t size, bool is_writable)
 	return 0;
 }
 
+static int sleep_for_ever(void *unused)
+{
+	(void)unused;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;)
+		pause();
+	return 0;
+}
+
+static int share(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+
+	child = clone(sleep_for_ever, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	return child < 0 ? errno : 0;
+}
+
+static int generate(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return code == MAP_FAILED ? errno : 0;
+}
+
+static int limit(void)
+{
+	const struct rlimit room = { 64UL << 20, 64UL << 20 };
+
+	return setrlimit(RLIMIT_AS, &room) ? errno : 0;
+}
+
 static void command(char *line)
 {
 	unsigned long a = 0, b = 0;
@@ -376,6 +414,12 @@ static void command(char *line)
 		printf("%d %lu\n", each_mapping(map_scribble), atomic_load(&wrong));
 	} else if (!strcmp(line, "gs")) {
 		printf("%ld\n", syscall(SYS_arch_prctl, ARCH_SET_GS, &number_at_a_place));
+	} else if (!strcmp(line, "share")) {
+		printf("%d\n", share());
+	} else if (!strcmp(line, "generate")) {
+		printf("%d\n", generate());
+	} else if (!strcmp(line, "limit")) {
+		printf("%d\n", limit());
 	} else {
 		puts("what?");
 	}

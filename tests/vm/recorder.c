@@ -15,6 +15,7 @@
  *   open                           the stream
  *   close
  *   read MS FILE                   append what comes in this time; ok EVENTS
+ *   refusal TARGET                 ok REASON PID, of who is not to be recorded by jumps
  *   status                         ok SITES STREAM-LOST [TARGET:SITES...]
  */
 
@@ -195,6 +196,23 @@ static void status(void)
 	link_targets_free(targets, nr);
 }
 
+static void refusal(uint32_t target_id)
+{
+	struct target *targets;
+	uint32_t nr;
+	int error = link_targets(module, &targets, &nr);
+
+	if (error) {
+		verdict(error);
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		if (targets[i].id == target_id)
+			printf("ok %" PRIu32 " %" PRIu32 "\n", targets[i].inline_refusal,
+			       targets[i].inline_refused_pid);
+	link_targets_free(targets, nr);
+}
+
 static int set_loop(char **word)
 {
 	struct context context = {
@@ -238,6 +256,8 @@ static void command(char *line)
 		puts("ok");
 	} else if (!strcmp(word[0], "read"))
 		read_stream(atoi(word[1]), word[2]);
+	else if (!strcmp(word[0], "refusal"))
+		refusal((uint32_t)atoi(word[1]));
 	else if (!strcmp(word[0], "status"))
 		status();
 	else

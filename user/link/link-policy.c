@@ -47,6 +47,8 @@ const struct decode_field link_target_fields[] = {
 	U64(TARGET_SUPPRESSED_REQUESTS, target, suppressed_requests),
 	U64(TARGET_STARVED_REQUESTS, target, starved_requests),
 	STRING(TARGET_SCOPE_ARGS, target, scope_args),
+	U32(TARGET_INLINE_REFUSAL, target, inline_refusal),
+	U32(TARGET_INLINE_REFUSED_PID, target, inline_refused_pid),
 	{ 0 }
 };
 

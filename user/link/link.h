@@ -49,6 +49,8 @@ struct target {
 	char *scope_args; /* only processes with this in their arguments; NULL: any */
 	uint32_t nr_scope_pids; /* only these processes; 0: any */
 	uint32_t scope_pids[ARMED_SCOPE_MAX_PIDS];
+	uint32_t inline_refusal; /* enum perfguard_inline_refusal, of the last process; 0: none */
+	uint32_t inline_refused_pid;
 };
 
 /* A threshold for who wants to have no unit late. */

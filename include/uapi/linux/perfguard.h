@@ -289,6 +289,29 @@ enum perfguard_site_flags {
 };
 
 /*
+ * Why no site of a process becomes a jump.
+ */
+enum perfguard_inline_refusal {
+	/* A thread of it uses GS. */
+	PERFGUARD_INLINE_REFUSAL_GS = 1,
+	/* It is traced, as by a debugger. */
+	PERFGUARD_INLINE_REFUSAL_TRACED = 2,
+	/* Another process has the same memory. */
+	PERFGUARD_INLINE_REFUSAL_SHARED = 3,
+	/* It has code in memory that is of no file. */
+	PERFGUARD_INLINE_REFUSAL_GENERATED = 4,
+	/* It has shadow stacks. */
+	PERFGUARD_INLINE_REFUSAL_SHADOW_STACK = 5,
+	/* It is none of 64 bits. */
+	PERFGUARD_INLINE_REFUSAL_NOT_64_BIT = 6,
+	/*
+	 * The memory that the jumps need could not be mapped: for lack of
+	 * room, by a limit of the process, or by a security module.
+	 */
+	PERFGUARD_INLINE_REFUSAL_UNMAPPED = 7,
+};
+
+/*
  * Maximum number of sites, all targets together.
  */
 #define PERFGUARD_MAX_SITES	262144
@@ -823,6 +846,14 @@ enum {
 	 * watched as well.
 	 */
 	PERFGUARD_A_TARGET_SCOPE_ARGS,
+	/*
+	 * Why the sites of a process, the last one of which that is so, stayed
+	 * breakpoints where they were to become jumps; absent if there is
+	 * none.
+	 */
+	PERFGUARD_A_TARGET_INLINE_REFUSAL,
+	/* The process. */
+	PERFGUARD_A_TARGET_INLINE_REFUSED_PID,
 
 	__PERFGUARD_A_TARGET_MAX,
 	PERFGUARD_A_TARGET_MAX = (__PERFGUARD_A_TARGET_MAX - 1)

@@ -2,14 +2,17 @@
 """Sites that are jumps to landings instead of breakpoints."""
 
 import collections
+import ctypes
 import os
+import select
 
 from perfguard import IS_SLOW, TOP, done, note, ok
-from record import (END, ENTER, HIT, INHERIT, LOST, OWNED, RECORD, START, Program, Recorder,
+from record import (HIT, LOST, OWNED, RECORD, Program, Recorder,
                     changed_bytes, file_offset, kinds, mappings)
 
 INLINED = str(TOP / "build/tests/vm/inlined")
 INLINE = 2
+SEIZE = 0x4206
 NAMES = ("plain", "rip", "rsp", "call", "jump", "branch", "fs")
 HEADS = (0xe9, 0xe9, 0xe9, 0xe8, 0xe9, 0xe9, 0xe9)
 
@@ -83,7 +86,6 @@ def first_round():
     ok(all(any(start <= hit.value < end for start, end in code) for hit in hits),
        "and return addresses of the program")
     setting.end()
-    return
 
 
 def compared():
@@ -168,14 +170,32 @@ def hostile():
     setting.end()
 
 
-def uses_gs():
-    """Who uses GS keeps it."""
+def ptrace(request, pid):
+    if ctypes.CDLL(None, use_errno=True).ptrace(request, pid, None, None):
+        raise OSError(ctypes.get_errno(), "ptrace")
+
+
+def refuses(reason, before, what):
+    """The process stays as it is, for a reason that is reported; it is recorded by traps."""
     setting = Setting()
     program = setting.program
-    ok(program.do("gs") == "0" and program.do("run 5").split()[0] == "0", "GS is used")
-    ok(program.bytes() == 7 * (0xcc,), "then sites stay breakpoints")
+    before(program)
+    ok(program.do("run 5").split()[0] == "0" and program.bytes() == 7 * (0xcc,),
+       f"sites of a process {what} stay breakpoints")
+    ok(setting.recorder.ask("refusal", setting.target) == ["ok", str(reason), str(program.pid)],
+       "which is reported")
     ok(counts(setting.recorder.read())[0] >= 5, "and are recorded")
     setting.end()
+
+
+def refusals():
+    for reason, what in ((1, "gs"), (3, "share"), (4, "generate"), (7, "limit")):
+        refuses(reason, lambda program, line=what: program.do(line), f"after '{what}'")
+    refuses(2, lambda program: ptrace(SEIZE, program.pid), "that is traced")
+
+
+def is_ready(program):
+    return select.select([program.process.stdout], [], [], 0)[0]
 
 
 def storm():
@@ -190,9 +210,8 @@ def storm():
         setting.off()
         times += 1
         recorder.sites(setting.target, INLINED, program.offsets(), INLINE)
-        if not select_ready(program):
-            continue
-        break
+        if is_ready(program):
+            break
     wrong, rounds, forks, execs = map(int, program.answer().split())
     note(f"{times} times on and off: {rounds} rounds, {forks} forks, {execs} execs")
     ok(not wrong and forks and execs, f"no result was wrong of {rounds} rounds")
@@ -201,17 +220,12 @@ def storm():
     setting.end()
 
 
-def select_ready(program):
-    import select
-    return select.select([program.process.stdout], [], [], 0)[0]
-
-
 first_round()
 compared()
 threads()
 children()
 unwatched_child()
 hostile()
-uses_gs()
+refusals()
 storm()
 done()

@@ -559,6 +559,8 @@ int recording_structure(struct recording *recording)
 		ret = record_stage(recording, RECORDING_STRUCTURE);
 	if (!ret)
 		ret = recording_read(recording);
+	if (!ret)
+		ret = recording_report_inline(recording);
 	return ret ? ret : describe(recording);
 }
 
