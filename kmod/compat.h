@@ -184,6 +184,13 @@ static inline void pguard_vm_flags_change(struct vm_area_struct *vma, unsigned l
 #endif
 }
 
+/* A mapping can be sealed against its process since 6.10 (commit 8be7258aad44). */
+#ifdef VM_SEALED
+#define PGUARD_VM_SEALED	VM_SEALED
+#else
+#define PGUARD_VM_SEALED	0
+#endif
+
 /* Shadow stacks came in 6.6 (commit 98cfa4630912). */
 static inline bool pguard_has_shadow_stack(const struct task_struct *task)
 {

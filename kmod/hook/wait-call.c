@@ -16,6 +16,7 @@
 
 #include "inline/area.h"
 #include "lib/clock.h"
+#include "probe/inlining.h"
 #include "report/alert-record.h"
 #include "report/late-unit.h"
 #include "report/stack.h"
@@ -69,8 +70,8 @@ static u32 event_number(const struct pguard_place *place, u32 follow)
 static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow,
 			 bool may_sleep)
 {
-	if (!thread->area && thread->image->areas && may_sleep)
-		pguard_area_take(thread);
+	if (thread->image->areas && may_sleep && unlikely(!pguard_area_look(thread)))
+		pguard_inlining_visit(thread);
 	pguard_area_drain(thread);
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_ENTER, event_number(thread->place, follow),
 			  regs->sp, regs->ip);

@@ -12,6 +12,8 @@
 #include <linux/hashtable.h>
 #include <linux/mman.h>
 #include <linux/module.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
@@ -31,6 +33,7 @@ enum { HITS = 24 };	/* put into the stream at once */
  * @nr_mappings: more than one while mremap() tries to move it; areas_lock
  * @refs: one of the mappings together, one of each thread
  * @taken: a bit for each that some thread writes to, and the two that none takes; areas_lock
+ * @free: of the last put
  * @list: those that were ever taken, by number; once there they stay; RCU is not needed, as
  *	the mapping or a thread holds all of it
  */
@@ -40,6 +43,7 @@ struct areas {
 	u32 nr_mappings;
 	refcount_t refs;
 	DECLARE_BITMAP(taken, PGUARD_NR_AREAS);
+	struct work_struct free;
 	struct pguard_area *list[PGUARD_NR_AREAS];
 };
 
@@ -88,15 +92,23 @@ static void area_free(struct pguard_area *area)
 	kfree(area);
 }
 
-static void areas_put(struct areas *areas)
+/* Tens of thousands of pages, which are not freed where the last thread exits. */
+static void areas_free(struct work_struct *work)
 {
+	struct areas *areas = container_of(work, struct areas, free);
 	u32 i;
 
-	if (!refcount_dec_and_test(&areas->refs))
-		return;
 	for (i = 0; i < PGUARD_NR_AREAS; i++)
 		area_free(areas->list[i]);
 	kfree(areas);
+}
+
+static void areas_put(struct areas *areas)
+{
+	if (!refcount_dec_and_test(&areas->refs))
+		return;
+	INIT_WORK(&areas->free, areas_free);
+	queue_work(pguard_free_wq, &areas->free);
 }
 
 /* Those of some memory, if they are mapped, with a reference; or NULL. */
@@ -189,13 +201,20 @@ static const struct vm_operations_struct areas_vm_ops = {
 
 static int areas_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct areas *areas = areas_alloc(vma->vm_mm);
+	struct areas *areas;
 
+	/* remap_file_pages() would map it again, for other areas. */
+	if (!file->private_data)
+		return -EPERM;
+	file->private_data = NULL;
+	areas = areas_alloc(vma->vm_mm);
 	if (!areas)
 		return -ENOMEM;
 	vma->vm_private_data = areas;
 	vma->vm_ops = &areas_vm_ops;
-	pguard_vm_flags_change(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	/* With the first nobody locks all of it into memory. */
+	pguard_vm_flags_change(vma, VM_IO | VM_DONTEXPAND | VM_DONTDUMP | PGUARD_VM_SEALED,
+			       VM_MAYEXEC);
 	return 0;
 }
 
@@ -230,19 +249,46 @@ static bool gs_is_free(void)
 	return !selector && !gs_base();
 }
 
-/**
- * pguard_gs_is_used() - does a thread use GS
- * @thread: of current's process, in an RCU section
- *
- * What another one that runs has set just now is not seen.
- *
- * Context: current, in a system call or task work.
- */
-bool pguard_gs_is_used(const struct task_struct *thread)
+/* Returns true if a base is what threads with areas have; to a program it is of no use. */
+static bool is_of_area(u64 base)
 {
-	if (thread == current)
-		return !gs_is_free();
-	return READ_ONCE(thread->thread.gsindex) || READ_ONCE(thread->thread.gsbase);
+	return base < AREAS_SIZE && !(base % AREA_SIZE);
+}
+
+struct gs_look {
+	const struct mm_struct *mm;
+	bool is_used;
+};
+
+/* The saved base of a thread that runs may be an old one. */
+static void look_at_running(void *argument)
+{
+	struct gs_look *look = argument;
+
+	if (current->mm == look->mm && !is_of_area(gs_base()))
+		WRITE_ONCE(look->is_used, true);
+}
+
+/**
+ * pguard_gs_is_used() - does a thread of current's process use GS
+ *
+ * Except for what we have set.
+ *
+ * Context: current, in a system call or task work; may sleep.
+ */
+bool pguard_gs_is_used(void)
+{
+	struct gs_look look = { .mm = current->mm };
+	const struct task_struct *thread;
+
+	on_each_cpu_mask(mm_cpumask(current->mm), look_at_running, &look, true);
+	rcu_read_lock();
+	for_each_thread(current, thread)
+		if (READ_ONCE(thread->thread.gsindex) ||
+		    (!READ_ONCE(thread->on_cpu) && !is_of_area(READ_ONCE(thread->thread.gsbase))))
+			look.is_used = true;
+	rcu_read_unlock();
+	return look.is_used;
 }
 
 /* Returns true if current's process has areas.  Context: any. */
@@ -258,11 +304,20 @@ bool pguard_areas_are_mapped(void)
 /* What a landing refers to as a displacement. */
 #define LOW_END		((unsigned long)SZ_2G)
 
+/* At random, as other mappings of a process. */
+static unsigned long place_find(void)
+{
+	unsigned long near = LOW_END - (get_random_u32() & (SZ_1G - 1) & PAGE_MASK);
+
+	return pguard_free_range(SZ_256M, LOW_END, near, AREAS_SIZE);
+}
+
 static int map(u32 *start)
 {
 	struct pguard_own_mapping mapping = {
 		.name = PERFGUARD_AREAS,
 		.fops = &areas_fops,
+		.data = start,
 		.start = *start,
 		.size = AREAS_SIZE,
 		.prot = PROT_READ | PROT_WRITE,
@@ -270,7 +325,7 @@ static int map(u32 *start)
 	int ret;
 
 	if (!*start)
-		mapping.start = pguard_free_range(SZ_256M, LOW_END, LOW_END, AREAS_SIZE);
+		mapping.start = place_find();
 	if (!mapping.start)
 		return -ENOSPC;
 	ret = pguard_own_mapping_make(&mapping);
@@ -340,26 +395,8 @@ static u32 *area_head(const struct pguard_area *area)
 	return page_address(area->pages[0]) + PGUARD_AREA_HEAD;
 }
 
-/**
- * pguard_area_take() - give current an area, if its process has some
- * @thread: of current, with none
- *
- * Without, it is recorded by traps alone.
- *
- * Context: current, on its way to user mode or in a hooked call; may sleep.
- */
-void pguard_area_take(struct pguard_thread *thread)
+static void area_set(struct pguard_thread *thread, struct pguard_area *area)
 {
-	struct areas *areas = areas_get(current->mm);
-	struct pguard_area *area;
-
-	if (!areas)
-		return;
-	area = gs_is_free() ? area_take(areas) : NULL;
-	if (!area) {
-		areas_put(areas);
-		return;
-	}
 	WRITE_ONCE(*area_head(area), pguard_stream_is_open() ? PGUARD_AREA_ENTRIES : 0);
 	gs_base_set(area->number * AREA_SIZE);
 	WRITE_ONCE(thread->area, area);
@@ -368,6 +405,39 @@ void pguard_area_take(struct pguard_thread *thread)
 		gs_base_set(0);
 		area_release(area);
 	}
+}
+
+/**
+ * pguard_area_look() - give current an area if its process has some, or see that it is still right
+ * @thread: of current
+ *
+ * Without one, as when there are too many threads, it is recorded by traps alone.
+ *
+ * Context: current, on its way to user mode or in a hooked call; may sleep.
+ * Return: false if the program uses GS by now: nothing of it may jump.
+ */
+bool pguard_area_look(struct pguard_thread *thread)
+{
+	struct pguard_area *area = READ_ONCE(thread->area);
+	struct areas *areas;
+
+	if (area) {
+		if (likely(gs_base() == area->number * AREA_SIZE))
+			return true;
+		if (xchg(&thread->area, NULL))
+			area_release(area);
+		return false;
+	}
+	areas = areas_get(current->mm);
+	if (!areas)
+		return true;
+	area = gs_is_free() ? area_take(areas) : NULL;
+	if (!area) {
+		areas_put(areas);
+		return is_of_area(gs_base());
+	}
+	area_set(thread, area);
+	return true;
 }
 
 static void leave_run(struct callback_head *work)
@@ -494,11 +564,13 @@ void pguard_area_drain(struct pguard_thread *thread)
  */
 void pguard_area_fork(struct task_struct *child)
 {
-	const struct pguard_thread *thread;
+	struct areas *areas;
 
-	rcu_read_lock();
-	thread = pguard_thread_find(current);
-	if (thread && thread->area)
-		child->thread.gsbase = 0;
-	rcu_read_unlock();
+	if (!child->thread.gsbase || !is_of_area(child->thread.gsbase))
+		return;
+	areas = areas_get(current->mm);
+	if (!areas)
+		return;
+	child->thread.gsbase = 0;
+	areas_put(areas);
 }

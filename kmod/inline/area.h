@@ -40,10 +40,10 @@ enum {
 	PGUARD_NR_AREAS = 512,
 };
 
-bool pguard_gs_is_used(const struct task_struct *thread);
+bool pguard_gs_is_used(void);
 bool pguard_areas_are_mapped(void);
 int pguard_areas_map(struct pguard_image *image);
-void pguard_area_take(struct pguard_thread *thread);
+bool pguard_area_look(struct pguard_thread *thread);
 void pguard_area_leave(struct pguard_thread *thread);
 void pguard_area_drain(struct pguard_thread *thread);
 void pguard_area_fork(struct task_struct *child);

@@ -16,7 +16,7 @@ enum { GAP = SZ_64K };	/* left free beside other mappings */
  * pguard_free_range() - find a range that nothing is mapped in
  * @low: it begins there or above, and
  * @high: ends there or below
- * @near: the last one below this is taken, or else the first one above
+ * @near: the last one that ends below this is taken, or else the first one above
  * @size: bytes, whole pages
  *
  * Another thread may map something there meanwhile.
@@ -38,9 +38,14 @@ unsigned long pguard_free_range(unsigned long low, unsigned long high, unsigned 
 
 		vma = vma_next(&vmi);
 		start = vma ? min(vma->vm_start, high) : high;
+		/* The heap grows there. */
+		if (end >= current->mm->start_brk && end < current->mm->brk + SZ_1G)
+			end = max(end, min(start, current->mm->brk + SZ_1G));
 		if (start > end && start - end >= size + 2 * GAP) {
 			if (start <= near)
 				below = start - GAP - size;
+			else if (near - end >= size + 2 * GAP && near > end)
+				below = near - GAP - size;
 			else if (!above)
 				above = end + GAP;
 		}

@@ -14,7 +14,7 @@ struct vm_area_struct;
  * struct pguard_own_mapping - what is to be mapped
  * @name: that the list of the process' mappings shows
  * @fops: of the file; its mmap sets the rest
- * @data: the file's private_data, for its mmap
+ * @data: the file's private_data, for its mmap, which takes it away; not NULL
  * @start: where
  * @size: bytes, whole pages
  * @prot: PROT_READ and others

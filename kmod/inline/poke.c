@@ -7,6 +7,7 @@
 #include <linux/bitmap.h>
 #include <linux/highmem.h>
 #include <linux/mm.h>
+#include <linux/oom.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 
@@ -14,6 +15,7 @@
 
 enum {
 	BATCH = 64,	/* sites that the map lock is held for */
+	TRIES = 3,	/* for a page, which memory may be missing for */
 	BREAKPOINT = 0xcc,
 };
 
@@ -35,17 +37,35 @@ static void sync(struct mm_struct *mm)
 	on_each_cpu_mask(mm_cpumask(mm), take_note, NULL, true);
 }
 
+/* Returns true if the site is mapped there, and what is written is the memory's own. */
+static bool is_mapped(struct pguard_region_use *use, u32 number, unsigned long address)
+{
+	const struct pguard_jumps *jumps = use->region->jumps;
+	const struct vm_area_struct *vma = find_vma(use->mm, address);
+
+	return vma && vma->vm_start <= address && vma->vm_file && !(vma->vm_flags & VM_SHARED) &&
+	       d_real_inode(vma->vm_file->f_path.dentry) == jumps->inode &&
+	       ((u64)vma->vm_pgoff << PAGE_SHIFT) + address - vma->vm_start ==
+		       jumps->list[number].offset;
+}
+
 /*
  * The bytes of a site, in the page that its uprobe has made the memory's own.  Not if they cross
  * pages.
  */
-static bool poke_get(struct poke *poke, struct mm_struct *mm, unsigned long address)
+static bool poke_get(struct pguard_region_use *use, u32 number, struct poke *ret)
 {
-	if (offset_in_page(address) > PAGE_SIZE - PGUARD_LANDING_HEAD)
+	unsigned long address = use->region->base + use->region->jumps->list[number].offset;
+	u32 tries = TRIES;
+
+	if (offset_in_page(address) > PAGE_SIZE - PGUARD_LANDING_HEAD ||
+	    !is_mapped(use, number, address))
 		return false;
-	if (pguard_get_user_page(mm, address, FOLL_FORCE | FOLL_WRITE, &poke->page) != 1)
-		return false;
-	poke->at = page_address(poke->page) + offset_in_page(address);
+	while (pguard_get_user_page(use->mm, address, FOLL_FORCE | FOLL_WRITE, &ret->page) != 1)
+		if (!--tries)
+			return false;
+	ret->number = number;
+	ret->at = page_address(ret->page) + offset_in_page(address);
 	return true;
 }
 
@@ -121,20 +141,17 @@ static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *num
 	u32 nr = 0;
 
 	for (; *number < region->nr && nr < BATCH; ++*number) {
-		struct poke *poke = &pokes[nr];
-
-		poke->number = *number;
 		if (!region->heads[*number][0] || test_bit(*number, use->jumps) == is_jump)
 			continue;
 		/* What became of it without us is left as it is. */
 		if (!is_jump)
 			use->nr_jumps -= __test_and_clear_bit(*number, use->jumps);
-		if (!poke_get(poke, use->mm, region->base + region->jumps->list[*number].offset))
+		if (!poke_get(use, *number, &pokes[nr]))
 			continue;
-		if (is_ready(use, poke, is_jump))
+		if (is_ready(use, &pokes[nr], is_jump))
 			nr++;
 		else
-			put_page(poke->page);
+			put_page(pokes[nr].page);
 	}
 	return nr;
 }
@@ -144,6 +161,12 @@ static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *nu
 	u32 i, nr;
 
 	mmap_write_lock(use->mm);
+	/* The child of a fork that has failed, or what the OOM killer takes: it runs no more. */
+	if (check_stable_address_space(use->mm)) {
+		use->nr_jumps = 0;
+		mmap_write_unlock(use->mm);
+		return false;
+	}
 	nr = pokes_get(use, pokes, number, is_jump);
 	if (nr && is_jump)
 		jumps_write(use, pokes, nr);

@@ -11,7 +11,6 @@
 
 #include <linux/perfguard.h>
 
-/* What a thread of current's process does that others set just now may not be seen. */
 static u32 refusal_of_threads(void)
 {
 	const struct task_struct *thread;
@@ -23,8 +22,6 @@ static u32 refusal_of_threads(void)
 			ret = PERFGUARD_INLINE_REFUSAL_TRACED;
 		else if (pguard_has_shadow_stack(thread))
 			ret = PERFGUARD_INLINE_REFUSAL_SHADOW_STACK;
-		else if (pguard_gs_is_used(thread))
-			ret = PERFGUARD_INLINE_REFUSAL_GS;
 		if (ret)
 			break;
 	}
@@ -83,5 +80,9 @@ u32 pguard_inline_refusal(void)
 		return PERFGUARD_INLINE_REFUSAL_SHARED;
 	if (has_generated())
 		return PERFGUARD_INLINE_REFUSAL_GENERATED;
+	if (rlimit(RLIMIT_AS) != RLIM_INFINITY)
+		return PERFGUARD_INLINE_REFUSAL_UNMAPPED;
+	if (pguard_gs_is_used())
+		return PERFGUARD_INLINE_REFUSAL_GS;
 	return refusal_of_threads();
 }

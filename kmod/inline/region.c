@@ -28,7 +28,8 @@ static void region_release(struct kref *refs)
 
 	vfree(region->code);
 	kvfree(region->heads);
-	kfree(region);
+	/* pguard_jumps_are_in() may be looking at it. */
+	kfree_rcu(region, rcu);
 }
 
 static void region_put(struct pguard_region *region)
@@ -128,10 +129,14 @@ static int region_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct pguard_region *region = file->private_data;
 
+	/* remap_file_pages() would map it again, when the region may be gone. */
+	if (!region)
+		return -EPERM;
+	file->private_data = NULL;
 	vma->vm_private_data = use_add(region, vma->vm_mm, NULL);
 	vma->vm_ops = &region_vm_ops;
 	/* Other processes have the same pages. */
-	pguard_vm_flags_change(vma, VM_DONTEXPAND, VM_MAYWRITE);
+	pguard_vm_flags_change(vma, VM_DONTEXPAND | PGUARD_VM_SEALED, VM_MAYWRITE);
 	return 0;
 }
 
@@ -260,6 +265,19 @@ static struct pguard_region *region_find(struct pguard_jumps *jumps, u32 image_i
 	return NULL;
 }
 
+/* Images come with each exec; those whose processes have all gone leave landings behind. */
+static void regions_tidy(struct pguard_jumps *jumps)
+{
+	struct pguard_region *region, *next;
+
+	list_for_each_entry_safe(region, next, &jumps->regions, list) {
+		if (!list_empty(&region->uses))
+			continue;
+		list_del_rcu(&region->list);
+		region_put(region);
+	}
+}
+
 /* That of some memory, referenced; or NULL. */
 static struct pguard_region_use *use_get(struct pguard_region *region, const struct mm_struct *mm)
 {
@@ -369,6 +387,7 @@ int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 	if (ret)
 		return ret;
 	if (!region) {
+		regions_tidy(jumps);
 		region = region_alloc(jumps, image->id);
 		if (!region)
 			return -ENOMEM;
@@ -391,13 +410,28 @@ int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 	return 0;
 }
 
+/* Have the sites of current's memory run into breakpoints.  Context: as pguard_jumps_install(). */
+void pguard_jumps_leave(struct pguard_jumps *jumps)
+{
+	struct pguard_region_use *use;
+	struct pguard_region *region;
+
+	list_for_each_entry(region, &jumps->regions, list) {
+		use = use_get(region, current->mm);
+		if (!use)
+			continue;
+		pguard_poke(use, false);
+		use_put(use);
+	}
+}
+
 static void region_remove(struct pguard_region *region)
 {
 	struct pguard_region_use *use;
 
 	while ((use = use_next(region))) {
 		pguard_poke(use, false);
-		mmput(use->mm);
+		mmput_async(use->mm);
 		use_put(use);
 	}
 }

@@ -80,6 +80,7 @@ struct pguard_region {
 	spinlock_t lock;
 	struct list_head uses;
 	struct kref refs;
+	struct rcu_head rcu;
 };
 
 /**
@@ -107,6 +108,7 @@ void pguard_jumps_free(struct pguard_jumps *jumps);
 bool pguard_jumps_are_same(const struct pguard_jumps *a, const struct pguard_jumps *b);
 bool pguard_jumps_are_in(struct pguard_jumps *jumps, const struct mm_struct *mm);
 int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image);
+void pguard_jumps_leave(struct pguard_jumps *jumps);
 void pguard_jumps_remove(struct pguard_jumps *jumps);
 
 #endif /* _KMOD_INLINE_REGION_H */

@@ -173,25 +173,35 @@ static u32 sites_jump(const struct pguard_thread *thread)
 	return ret;
 }
 
+/* Have no site of current's process jump. */
+static void sites_stay(const struct pguard_thread *thread)
+{
+	const struct pguard_inlining *inlining;
+
+	list_for_each_entry(inlining, &inlinings, list)
+		if (inlining->target == thread->image->target)
+			pguard_jumps_leave(inlining->jumps);
+}
+
 /* Change current's process, which is the target's of @thread. */
 static void process_visit(struct pguard_thread *thread)
 {
 	struct pguard_target *target = thread->image->target;
-	u32 refusal = 0;
+	u32 refusal = pguard_inline_refusal();
 
 	if (mutex_lock_killable(&inlining_lock))
 		return;
-	if (!pguard_areas_are_mapped())
-		refusal = pguard_inline_refusal();
-	if (!refusal)
+	if (refusal == PERFGUARD_INLINE_REFUSAL_GS)
+		sites_stay(thread);
+	else if (!refusal)
 		refusal = sites_jump(thread);
 	if (refusal) {
 		WRITE_ONCE(target->inline_refused_pid, current->tgid);
 		WRITE_ONCE(target->inline_refusal, refusal);
 	}
 	mutex_unlock(&inlining_lock);
-	if (!thread->area)
-		pguard_area_take(thread);
+	if (!refusal)
+		pguard_area_look(thread);
 }
 
 static void inlining_visit_run(struct callback_head *work)
@@ -205,8 +215,15 @@ static void inlining_visit_run(struct callback_head *work)
 	module_put(THIS_MODULE);
 }
 
-/* To be called on its way to user mode; without memory it is left to the next hit. */
-static void visit_queue(struct pguard_thread *thread)
+/**
+ * pguard_inlining_visit() - look at current's process on its way to user mode
+ * @thread: of current
+ *
+ * Without memory it is left to the next hit.
+ *
+ * Context: current; does not sleep.
+ */
+void pguard_inlining_visit(struct pguard_thread *thread)
 {
 	struct inlining_visit *visit = kmalloc(sizeof(*visit), GFP_NOWAIT | __GFP_NOWARN);
 
@@ -240,6 +257,6 @@ void pguard_inlining_hit(const struct pguard_site *site)
 	thread = pguard_thread_find(current);
 	if (thread && thread->image->target == site->target &&
 	    thread->inlined != READ_ONCE(generation))
-		visit_queue(thread);
+		pguard_inlining_visit(thread);
 	preempt_enable_notrace();
 }

@@ -13,6 +13,7 @@ struct pguard_inlining;
 struct pguard_jumps;
 struct pguard_site;
 struct pguard_target;
+struct pguard_thread;
 
 struct pguard_inlining *pguard_inlining_get(struct pguard_target *target,
 					    struct pguard_jumps *jumps);
@@ -20,6 +21,7 @@ struct pguard_jumps *pguard_inlining_jumps(const struct pguard_inlining *inlinin
 void pguard_inlining_begin(struct pguard_inlining *inlining);
 void pguard_inlining_end(struct pguard_inlining *inlining);
 void pguard_inlining_forget(struct pguard_target *target);
+void pguard_inlining_visit(struct pguard_thread *thread);
 void pguard_inlining_hit(const struct pguard_site *site);
 
 #endif /* _KMOD_PROBE_INLINING_H */

@@ -41,7 +41,10 @@ struct batch {
 	struct pguard_probe probes[];
 };
 
-enum { TIDY_AGAIN = HZ / 10 };
+enum {
+	TIDY_AGAIN = HZ / 10,
+	MAX_INLINE_DISTANCE = 8192,
+};
 
 /* Of all targets, and those to come for which there is room; pguard_control. */
 static u32 nr_probes;
@@ -197,7 +200,9 @@ static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 	jumps->inode = d_real_inode(spec->file->f_path.dentry);
 	for (i = 0; i < spec->nr; i++) {
 		jump = &jumps->list[jumps->nr];
-		if (pguard_code_window(code, spec->sites[i].offset, jump->insn, &jump->window))
+		/* What the note reads there must not fault, whatever the distance is said to be. */
+		if (spec->sites[i].sp_delta > MAX_INLINE_DISTANCE || spec->sites[i].sp_delta % 8 ||
+		    pguard_code_window(code, spec->sites[i].offset, jump->insn, &jump->window))
 			continue;
 		jump->offset = spec->sites[i].offset;
 		jump->id = spec->sites[i].id;

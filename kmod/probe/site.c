@@ -60,19 +60,21 @@ static u64 user_word(u64 address)
 	return 0;
 }
 
-/* False if there was no room, or the stream or the state is gone. */
+/*
+ * False if there was no room, or the stream or the state is gone.  The state stays as long as the
+ * handler runs: only current takes it away, or the removal of its target, which waits for handlers.
+ */
 static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
 {
 	struct pguard_thread *thread;
-	bool ret;
 
 	preempt_disable_notrace();
 	thread = pguard_thread_find(current);
-	if (thread)
-		pguard_area_drain(thread);
-	ret = thread && pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
 	preempt_enable_notrace();
-	return ret;
+	if (!thread)
+		return false;
+	pguard_area_drain(thread);
+	return pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
 }
 
 /**

@@ -12,7 +12,7 @@
  *   storm MS        for this time threads, short-lived ones, forks, vforks and execs, with a signal
  *                   each millisecond whose handler runs round(), too, and exceptions' way out by
  *                   longjmp(); the wrong results, and how many rounds, forks and execs
- *   unmap, protect, move
+ *   unmap, protect, move, remap
  *                   all that is mapped of the module, by the system call of that name; errno
  *   scribble        random words over the module's writable mapping, while round() runs
  *   gs              use the base of GS
@@ -331,6 +331,13 @@ static int map_move(char *start, size_t size, bool is_writable)
 	       MAP_FAILED ? -1 : 0;
 }
 
+/* Maps the file again, by the kernel's own hand. */
+static int map_remap(char *start, size_t size, bool is_writable)
+{
+	(void)is_writable;
+	return (int)syscall(SYS_remap_file_pages, start, size, 0, 0, 0);
+}
+
 static int map_scribble(char *start, size_t size, bool is_writable)
 {
 	uint64_t random = 88172645463325252;
@@ -410,6 +417,8 @@ static void command(char *line)
 		printf("%d\n", each_mapping(map_protect));
 	} else if (!strcmp(line, "move")) {
 		printf("%d\n", each_mapping(map_move));
+	} else if (!strcmp(line, "remap")) {
+		printf("%d\n", each_mapping(map_remap));
 	} else if (!strcmp(line, "scribble")) {
 		printf("%d %lu\n", each_mapping(map_scribble), atomic_load(&wrong));
 	} else if (!strcmp(line, "gs")) {

@@ -167,6 +167,9 @@ def hostile():
     ok(answer == ["0", "0"], f"random words over the areas change no result: {answer}")
     setting.recorder.read()
     ok(program.do("run 10").split()[0] == "0", "and the program goes on")
+    setting.off()
+    ok(int(program.do("remap")), "remap_file_pages() of what is left is refused")
+    ok(program.do("run 10").split()[0] == "0", "and the program goes on")
     setting.end()
 
 
@@ -192,6 +195,19 @@ def refusals():
     for reason, what in ((1, "gs"), (3, "share"), (4, "generate"), (7, "limit")):
         refuses(reason, lambda program, line=what: program.do(line), f"after '{what}'")
     refuses(2, lambda program: ptrace(SEIZE, program.pid), "that is traced")
+
+
+def later_gs():
+    """A program that begins to use GS while its sites jump."""
+    setting = Setting()
+    program = setting.program
+    program.do("run 1")
+    ok(program.bytes() == HEADS and program.do("gs") == "0", "GS is used after sites jump")
+    ok(program.do("run 5").split()[0] == "0" and program.bytes() == 7 * (0xcc,),
+       "then they are breakpoints again")
+    program.do("run 5")
+    ok(program.bytes() == 7 * (0xcc,), "and stay so")
+    setting.end()
 
 
 def is_ready(program):
@@ -227,5 +243,6 @@ children()
 unwatched_child()
 hostile()
 refusals()
+later_gs()
 storm()
 done()
