@@ -226,10 +226,10 @@ static const struct file_operations areas_fops = {
 /* The base of GS of a thread that does not use it is 0; of current, in a system call or task work. */
 static u64 gs_base(void)
 {
-	u64 base;
+	u32 low, high;
 
-	rdmsrl(MSR_KERNEL_GS_BASE, base);
-	return base;
+	rdmsr(MSR_KERNEL_GS_BASE, low, high);
+	return low | (u64)high << 32;
 }
 
 /* As arch_prctl(ARCH_SET_GS) does it; the selector is 0. */

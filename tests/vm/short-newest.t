@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Some of the module's tests, on the newest of Debian's kernels: wait calls, units, guards,
-# getting threads out, direct calls, what a program may do at worst.
+# getting threads out, direct calls, jumps, what a program may do at worst.
 
 cd "${0%/*}/../.." || exit
 . scripts/kernels.sh
@@ -10,4 +10,5 @@ if ! kernel_ready "$newest_kernel"; then
 	exit 0
 fi
 export MODULE_FLAGS=KCFLAGS=-Werror
-exec tests/vm/module "$newest_kernel" 22-restarted.py 40-drain.py 57-arm.py 70-taken.py 74-hostile.py
+exec tests/vm/module "$newest_kernel" 22-restarted.py 40-drain.py 57-arm.py 70-taken.py 74-hostile.py \
+	78-inline.py
