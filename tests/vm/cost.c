@@ -9,6 +9,7 @@
 
 #include <arpa/inet.h>
 #include <err.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -24,10 +25,11 @@
 #include <linux/futex.h>
 
 #include "link/link.h"
+#include "link/stream-reader.h"
 #include "linux/perfguard.h"
 
 /* Rounds so short that most have no tick in them. */
-enum { CALLS = 500, ROUNDS = 20 };
+enum { CALLS = 500, ROUNDS = 20, NOTED = 16 };
 
 static int epoll_fd;
 static int futex_word;
@@ -74,6 +76,21 @@ static void call_both(void)
 {
 	call_epoll_wait();
 	call_read();
+}
+
+/* A function with a site at which a hit is noted, where that is added. */
+__asm__(".pushsection .text\n"
+	"noted:	mov $0x11223344, %eax\n"
+	"	ret\n"
+	".popsection\n");
+void noted(void);
+
+/* A unit with such calls. */
+static void call_noted_and_wait(void)
+{
+	for (int i = 0; i < NOTED; i++)
+		noted();
+	call_epoll_wait();
 }
 
 static void send_byte(int from, int to)
@@ -281,6 +298,53 @@ static void measure_exchanges(struct link *link)
 	measure_exchange(link, "datagrams", call_datagrams);
 }
 
+/* The place of a function in its file. */
+static uint64_t offset_of(void (*function)(void))
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	uint64_t address = (uint64_t)function, ret = 0;
+	unsigned long start, end, offset;
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps))
+		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) == 3 &&
+		    address >= start && address < end)
+			ret = address - start + offset;
+	if (!ret)
+		errx(1, "a function is nowhere");
+	fclose(maps);
+	return ret;
+}
+
+/* What recording by jumps adds: to a hit, and to a wait, where the hits before it are fetched. */
+static void measure_inline(struct link *link)
+{
+	struct perfguard_site_refusal *refused;
+	struct perfguard_site site = { .offset = offset_of(noted) };
+	struct stream *stream;
+	uint32_t id, nr;
+	int fd = open("/proc/self/exe", O_RDONLY);
+
+	measure("bare", "noted", noted);
+	measure("bare", "fetched", call_noted_and_wait);
+	id = arm(link, PERFGUARD_TARGET_FLAGS_RECORD, call_noted_and_wait);
+	if (fd < 0 || stream_open(&stream))
+		errx(1, "the stream cannot be opened");
+	measure("recorded", "fetched", call_noted_and_wait);
+	if (link_sites_add(link, id, fd, PERFGUARD_SITE_FLAGS_INLINE, &site, 1, &refused, &nr))
+		errx(1, "site-add: %s", link_error(link));
+	free(refused);
+	/* All that it will write to is there. */
+	repeat(noted, CALLS * ROUNDS);
+	call_noted_and_wait();
+	measure("inline", "noted", noted);
+	call_noted_and_wait();
+	measure("inline", "fetched", call_noted_and_wait);
+	stream_close(stream);
+	disarm(link, id);
+	close(fd);
+}
+
 int main(void)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -308,6 +372,7 @@ int main(void)
 	measure("mixed", "both", call_both);
 	disarm(link, id);
 	measure_exchanges(link);
+	measure_inline(link);
 	measure_bystander(link);
 	measure_all("after");
 	link_close(link);

