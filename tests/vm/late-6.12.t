@@ -3,4 +3,4 @@
 # How soon late units are reported, and what requests take, in guest time, on Linux 6.12.
 
 exec "${0%/*}/module" 6.12 --exact=2 20-late.py 22-restarted.py 25-end.py 27-samples.py 30-account.py \
-	95-connections.py 97-late-requests.py 98-datagrams.py
+	95-connections.py 97-late-requests.py 98-datagrams.py 98-two-way.py

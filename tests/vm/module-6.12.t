@@ -1,5 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The module's tests, on Linux 6.12.
+# The module's tests, on Linux 6.12; but what late-6.12.t has in the guest's own time, which a host
+# that is busy does not stretch.
 
-exec "${0%/*}/module" 6.12
+cd "${0%/*}" || exit
+GLOBIGNORE=guest/98-two-way.py
+tests=(guest/[0-9]*.py)
+exec ./module 6.12 "${tests[@]##*/}"
