@@ -337,12 +337,12 @@ static bool has_module(const char *path)
 	return false;
 }
 
-static int nr_modules_in(const char *directory)
+static int nr_modules_in(const char *prefix)
 {
 	int nr = 0;
 
 	for (int i = 0; i < nr_frames; i++)
-		nr += frames[i].module && !strncmp(frames[i].module, directory, strlen(directory));
+		nr += frames[i].module && !strncmp(frames[i].module, prefix, strlen(prefix));
 	return nr;
 }
 
