@@ -72,6 +72,14 @@ eval-live: all vm-programs
 
 .PHONY: eval-live
 
+# How much slower servers are while their structure is recorded, by traps and by jumps; PROGRAM, KERNEL and
+# AGAIN as above.
+eval-inline: all vm-programs
+	$(Q)python3 -B tests/eval/inline.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-inline
+
 # Whether a profile goes over to another build of its program; PROGRAM, KERNEL and AGAIN as above.
 eval-carry: all vm-programs eval-programs
 	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: GPL-2.0
+"""In the guest: what recording the structure of a server takes, by traps and by jumps.
+
+usage: inline.py PROGRAM OUT
+
+Four connections ask without a pause, all the time.  The structure is recorded by traps, then by
+jumps, with no bound on how much slower the server may become; before, between and after nothing is
+done.  OUT/inline.json has what was served, and what CPU time that took, in each span.  Nothing is judged
+here.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1] / "vm/guest"))
+
+import programs  # noqa: E402
+
+from perfguard import COLLECT, note  # noqa: E402
+
+QUIET = 6           # s, of a span in which nothing is recorded
+RECORDED = "24s"    # in all, the coverage that comes first included
+TRACE = "/tmp/inline.trace"
+STAGE = re.compile(r"structure: (\d+) events")
+
+
+def cpu_ns(pid):
+    """That all threads of a process have used."""
+    total = 0
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        total += int((task / "schedstat").read_text().split()[0])
+    return total
+
+
+class Client:
+    """The load, and how much of it was served when."""
+
+    def __init__(self, name, pid, out):
+        self.out = out
+        self.process = subprocess.Popen(
+            [sys.executable, "-B", str(HERE / "client.py"), name, "--connections", "4", "--seed",
+             "7", "--pid", str(pid), "--out", str(out)], stdin=subprocess.DEVNULL)
+
+    def end(self):
+        """When each request was answered, ns."""
+        self.process.terminate()
+        if self.process.wait(60):
+            raise RuntimeError("the load failed")
+        lines = (self.out / "requests.tsv").read_text().splitlines()[1:]
+        return sorted(int(line.split("\t")[4]) for line in lines)
+
+
+class Span:
+    """A time, and what the server computed in it."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.begin = self.now()
+
+    def now(self):
+        return time.monotonic_ns(), cpu_ns(self.pid)
+
+    def end(self, **more):
+        end = self.now()
+        return {"from_ns": self.begin[0], "to_ns": end[0], "cpu_ns": end[1] - self.begin[1], **more}
+
+
+def quiet(pid):
+    span = Span(pid)
+    time.sleep(QUIET)
+    return span.end()
+
+
+def record(pid, options):
+    """The span in which sites were on, as far as progress shows it, and its events."""
+    command = [COLLECT, "record", "-v", "-o", TRACE, "-p", str(pid), "--duration", RECORDED,
+               "--max-slowdown", "none", *options]
+    span, found, said = None, None, []
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        for line in process.stderr:
+            said.append(line)
+            match = STAGE.search(line)
+            if "hot functions are left out" in line:
+                span = None
+            if match and span:
+                found = span.end(events=int(match[1]) - first)
+            elif match and int(match[1]) > 100:
+                span, first = Span(pid), int(match[1])
+    os.unlink(TRACE)
+    if process.returncode or not found:
+        raise RuntimeError("".join(said))
+    note("".join(line for line in said if "structure" in line or "warning" in line)[-800:])
+    return found
+
+
+def main():
+    name, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    program = programs.load(name)
+    program.start()
+    client = Client(name, program.pid, out)
+    spans = []
+    try:
+        time.sleep(2)
+        for way, options in (("traps", []), ("jumps", ["--inline"])):
+            spans.append(("nothing", quiet(program.pid)))
+            spans.append((way, record(program.pid, options)))
+            time.sleep(2)
+        spans.append(("nothing", quiet(program.pid)))
+    finally:
+        answered = client.end()
+        program.stop()
+    for _, span in spans:
+        span["requests"] = sum(span["from_ns"] <= at < span["to_ns"] for at in answered)
+    (out / "inline.json").write_text(json.dumps({"spans": spans}))
+
+
+main()
