@@ -292,7 +292,7 @@ bool pguard_gs_is_used(void)
 }
 
 /* Returns true if current's process has areas.  Context: any. */
-bool pguard_areas_are_mapped(void)
+static bool areas_are_mapped(void)
 {
 	struct areas *areas = areas_get(current->mm);
 
@@ -344,7 +344,7 @@ static int map(u32 *start)
  */
 int pguard_areas_map(struct pguard_image *image)
 {
-	return pguard_areas_are_mapped() ? 0 : map(&image->areas);
+	return areas_are_mapped() ? 0 : map(&image->areas);
 }
 
 /* A free one; its number is taken.  Or NULL. */

@@ -3,7 +3,7 @@
  * Areas: where the landings of a thread write.
  *
  * A process has one mapping of them.  It begins below 2 GiB, at the same address in all processes
- * of an image.  A landing writes to an address that is fixed but for the base of GS: each thread
+ * of an image.  A landing writes to an address that is fixed except for the base of GS: each thread
  * that is recorded has that of its own area.  The base of all others is 0, which makes them write
  * to the first area, the sink: so nothing faults, whoever comes by a landing.  The ring of the
  * sink is full at all times.
@@ -41,7 +41,6 @@ enum {
 };
 
 bool pguard_gs_is_used(void);
-bool pguard_areas_are_mapped(void);
 int pguard_areas_map(struct pguard_image *image);
 bool pguard_area_look(struct pguard_thread *thread);
 void pguard_area_leave(struct pguard_thread *thread);

@@ -75,7 +75,7 @@ static void poke_put(const struct poke *poke)
 	put_page(poke->page);
 }
 
-/* What stands there but for the breakpoint is what the file has. */
+/* What stands there, except for the breakpoint, is what the file has. */
 static bool is_original(const struct poke *poke, const struct pguard_jump *jump)
 {
 	return poke->at[0] == BREAKPOINT &&

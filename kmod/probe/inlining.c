@@ -41,7 +41,7 @@ struct inlining_visit {
 
 /*
  * Held while sites change, in whatever process: the map locks of processes are taken in it, and no
- * lock of ours but for spinlocks.
+ * lock of ours except spinlocks.
  */
 static DEFINE_MUTEX(inlining_lock);
 static LIST_HEAD(inlinings);

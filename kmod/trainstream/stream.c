@@ -158,6 +158,23 @@ static void ring_publish(struct ring *ring, u64 head)
 	smp_store_release(&ring->head, head);
 }
 
+/* Write at @head that @lost events had no room, if there are some; returns the head behind that. */
+static u64 ring_put_lost(struct ring *ring, u64 head, u64 lost, u64 now)
+{
+	/* The reader may have reported them meanwhile. */
+	if (unlikely(lost))
+		lost = atomic64_xchg(&ring->lost, 0);
+	if (unlikely(lost))
+		*ring_at(ring, head++) = event_lost(now, lost);
+	return head;
+}
+
+static void ring_drop(struct ring *ring, u32 nr)
+{
+	atomic64_add(nr, &ring->lost);
+	WRITE_ONCE(ring->dropped, ring->dropped + nr);
+}
+
 /* Write an event, and before it what has to be; false if there is no room. */
 static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 opening,
 		     const struct perfguard_event *event)
@@ -168,11 +185,7 @@ static bool ring_put(struct ring *ring, struct pguard_thread *thread, u32 openin
 
 	if (!ring_has_room(ring, 1 + is_first + !!lost))
 		return false;
-	/* The reader may have reported them meanwhile. */
-	if (unlikely(lost))
-		lost = atomic64_xchg(&ring->lost, 0);
-	if (unlikely(lost))
-		*ring_at(ring, head++) = event_lost(event->time_ns, lost);
+	head = ring_put_lost(ring, head, lost, event->time_ns);
 	if (unlikely(is_first)) {
 		*ring_at(ring, head++) = event_start(thread, event->time_ns);
 		thread->opening = opening;
@@ -215,10 +228,8 @@ bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 s
 	event.time_ns = max_t(u64, ktime_get_ns(), thread->event_time + 2);
 	thread->event_time = event.time_ns;
 	ret = ring_put(ring, thread, opening, &event);
-	if (unlikely(!ret)) {
-		atomic64_inc(&ring->lost);
-		WRITE_ONCE(ring->dropped, ring->dropped + 1);
-	}
+	if (unlikely(!ret))
+		ring_drop(ring, 1);
 out:
 	preempt_enable_notrace();
 	return ret;
@@ -237,7 +248,7 @@ out:
 void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_stream_hit *hits,
 			    u32 nr)
 {
-	u64 now, head, lost = 0;
+	u64 now, head;
 	struct ring *ring;
 	u32 i;
 
@@ -247,16 +258,11 @@ void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_st
 	if (!smp_load_acquire(&pguard_stream_opening))
 		goto out;
 	if (!ring_has_room(ring, nr + 1)) {
-		atomic64_add(nr, &ring->lost);
-		WRITE_ONCE(ring->dropped, ring->dropped + nr);
+		ring_drop(ring, nr);
 		goto out;
 	}
-	head = ring->head;
 	now = max_t(u64, ktime_get_ns(), thread->event_time + 2);
-	if (unlikely(atomic64_read(&ring->lost)))
-		lost = atomic64_xchg(&ring->lost, 0);
-	if (unlikely(lost))
-		*ring_at(ring, head++) = event_lost(now, lost);
+	head = ring_put_lost(ring, ring->head, atomic64_read(&ring->lost), now);
 	for (i = 0; i < nr; i++)
 		*ring_at(ring, head++) = (struct perfguard_event){
 			.time_ns = now + i,
@@ -274,12 +280,8 @@ out:
 /* An event of current was lost before it came here.  Context: as pguard_stream_put(). */
 void pguard_stream_lose(void)
 {
-	struct ring *ring;
-
 	preempt_disable_notrace();
-	ring = this_cpu_ptr(&rings);
-	atomic64_inc(&ring->lost);
-	WRITE_ONCE(ring->dropped, ring->dropped + 1);
+	ring_drop(this_cpu_ptr(&rings), 1);
 	preempt_enable_notrace();
 }
 
