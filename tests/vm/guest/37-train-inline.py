@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from perfguard import IS_SLOW, LONG, PATIENCE, collect, done, note, ok, run, skip, wait_until
+from record import text_of
 
 PORT = 7009
 SERVER = "/usr/bin/redis-server"
@@ -19,18 +20,6 @@ TMP = pathlib.Path("/tmp")
 def listening():
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", PORT)) == 0
-
-
-def text_of(pid):
-    """The program's code as its process has it now, to see jumps by."""
-    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
-        words = line.split()
-        if "x" in words[1] and words[-1].startswith("/usr/bin/redis"):
-            begin, end = (int(word, 16) for word in words[0].split("-"))
-            with open(f"/proc/{pid}/mem", "rb") as memory:
-                memory.seek(begin)
-                return memory.read(end - begin)
-    return None
 
 
 def train(name, *options):
@@ -56,9 +45,9 @@ def main():
     server = subprocess.Popen([SERVER, "--port", str(PORT), "--save", ""],
                               stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(listening)
-    code = text_of(server.pid)
+    code = text_of(server.pid, "/usr/bin/redis")
     by_jumps = train("jumps.pgp", "--inline")
-    ok(text_of(server.pid) == code, "no jump is left in the program")
+    ok(text_of(server.pid, "/usr/bin/redis") == code, "no jump is left in the program")
     by_traps = train("traps.pgp")
     if by_jumps and by_traps:
         ok(by_jumps > by_traps / 2, f"{by_jumps} units by jumps, {by_traps} by breakpoints")

@@ -11,6 +11,7 @@ import time
 
 from perfguard import (COLLECT, IS_SLOW, LONG, PATIENCE, collect, done, note, ok, run, skip,
                        wait_until)
+from record import text_of
 
 PORT = 7007
 SERVER = "/usr/bin/redis-server"
@@ -60,20 +61,8 @@ def is_armed():
     return bool(status.get("targets")) and status.get("sites", 0) != 0
 
 
-def text_of(pid):
-    """The program's code as its process has it now, to see breakpoints by."""
-    for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
-        words = line.split()
-        if "x" in words[1] and words[-1].startswith("/usr/bin/redis"):
-            begin, end = (int(word, 16) for word in words[0].split("-"))
-            with open(f"/proc/{pid}/mem", "rb") as memory:
-                memory.seek(begin)
-                return memory.read(end - begin)
-    return None
-
-
 def whole(server, profile):
-    code = text_of(server.pid)
+    code = text_of(server.pid, "/usr/bin/redis")
     started = time.monotonic()
     # How many types guards distinguish within the usual share depends on the host's load.
     result, silent, before = train_heard(profile, "--guard-share", "5", "--units", TMP / "units.tsv")
@@ -87,7 +76,7 @@ def whole(server, profile):
     # Two seconds; what runs in this machine is late by some.
     if not ok(silent < 3, f"it is silent for {silent:.1f} s at most"):
         note(f"after: {before}")
-    ok(text_of(server.pid) == code, "no breakpoint is left in the program")
+    ok(text_of(server.pid, "/usr/bin/redis") == code, "no breakpoint is left in the program")
     known = show(profile)
     busy = max(known["loops"], key=lambda loop: loop["units"])
     lines = (TMP / "units.tsv").read_text().splitlines()
@@ -162,18 +151,18 @@ def refused(server, profile):
     ok(result.returncode == 1 and not small.exists() and "space" in result.stderr.lower(),
        "a full disk is reported, and no half profile is left")
     run("umount", full)
-    code = text_of(server.pid)
+    code = text_of(server.pid, "/usr/bin/redis")
     process = subprocess.Popen([COLLECT, "train", "-o", str(profile), "--duration", str(LONG), "-e",
                                 SERVER], stderr=subprocess.DEVNULL)
     load = subprocess.Popen(["sh", "-c", f"while :; do {LOAD}; done"])
-    was_probed = wait_until(lambda: text_of(server.pid) != code)
+    was_probed = wait_until(lambda: text_of(server.pid, "/usr/bin/redis") != code)
     time.sleep(2)
     process.send_signal(signal.SIGKILL)
     process.wait()
     load.kill()
     load.wait()
     ok(was_probed, "a training is under way")
-    ok(wait_until(lambda: text_of(server.pid) == code),
+    ok(wait_until(lambda: text_of(server.pid, "/usr/bin/redis") == code),
        "killed, it leaves no breakpoint")
     ok(wait_until(lambda: not is_armed()) and digest(profile) == before,
        "nor a target, and the profile stays")
