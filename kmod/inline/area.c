@@ -21,7 +21,7 @@
 #include <asm/msr.h>
 #include <asm/segment.h>
 
-enum { HITS = 24 };	/* put into the stream at once */
+enum { PAIRS_PER_PAGE = PAGE_SIZE / 16 };
 
 #define AREA_SIZE	((unsigned long)PGUARD_AREA_PAGES * PAGE_SIZE)
 #define AREAS_SIZE	(PGUARD_NR_AREAS * AREA_SIZE)
@@ -397,7 +397,7 @@ static u32 *area_head(const struct pguard_area *area)
 
 static void area_set(struct pguard_thread *thread, struct pguard_area *area)
 {
-	WRITE_ONCE(*area_head(area), pguard_stream_is_open() ? PGUARD_AREA_ENTRIES : 0);
+	WRITE_ONCE(*area_head(area), pguard_stream_is_open() ? PGUARD_AREA_FREE : 0);
 	gs_base_set(area->number * AREA_SIZE);
 	WRITE_ONCE(thread->area, area);
 	smp_mb(); /* pairs with xchg() in pguard_area_leave(), behind the mark */
@@ -480,7 +480,7 @@ void pguard_area_leave(struct pguard_thread *thread)
 	}
 }
 
-/* A word of an entry, 0 if its page was never touched. */
+/* What is there, NULL if its page was never touched. */
 static const void *area_at(const struct pguard_area *area, unsigned long offset)
 {
 	const struct page *page = READ_ONCE(area->pages[offset / PAGE_SIZE]);
@@ -488,41 +488,29 @@ static const void *area_at(const struct pguard_area *area, unsigned long offset)
 	return page ? page_address(page) + offset % PAGE_SIZE : NULL;
 }
 
-static u64 area_u64(const struct pguard_area *area, unsigned long offset)
+/* The entries below @end that are in one page with the last of them, not below @head. */
+static u32 run_begin(u32 end, u32 head)
 {
-	const u64 *at = area_at(area, offset);
+	u32 in_page = (PGUARD_AREA_ENTRIES - end) % PAIRS_PER_PAGE;
 
-	return at ? READ_ONCE(*at) : 0;
-}
-
-static u32 area_u32(const struct pguard_area *area, unsigned long offset)
-{
-	const u32 *at = area_at(area, offset);
-
-	return at ? READ_ONCE(*at) : 0;
-}
-
-/* Returns false if it cannot be one of a landing's. */
-static bool entry_get(const struct pguard_area *area, u32 entry, struct pguard_stream_hit *ret)
-{
-	ret->id = area_u32(area, PGUARD_AREA_SITES + 4 * entry);
-	ret->sp = area_u64(area, PGUARD_AREA_SPS + 8 * entry);
-	ret->value = area_u64(area, PGUARD_AREA_VALUES + 8 * entry);
-	return ret->id <= PERFGUARD_MAX_SITE_ID;
+	return max_t(s32, (s32)end - (s32)(PAIRS_PER_PAGE - in_page), head);
 }
 
 /* The entries from the last one down to @head. */
 static void entries_report(struct pguard_thread *thread, const struct pguard_area *area, u32 head)
 {
-	struct pguard_stream_hit hits[HITS];
-	u32 entry, nr = 0;
+	u32 end, begin;
 
-	for (entry = PGUARD_AREA_ENTRIES; entry-- > head;) {
-		nr += entry_get(area, entry, &hits[nr]);
-		if (nr < HITS && entry > head)
-			continue;
-		pguard_stream_put_hits(thread, hits, nr);
-		nr = 0;
+	for (end = PGUARD_AREA_ENTRIES; end > head; end = begin) {
+		const struct pguard_noted_hit *hits;
+		const u64 *values;
+
+		begin = run_begin(end, head);
+		hits = area_at(area, PGUARD_AREA_PAIRS + 16 * begin);
+		values = area_at(area, PGUARD_AREA_VALUES + 8 * begin);
+		/* No landing has noted them. */
+		if (hits && values)
+			pguard_stream_put_noted(thread, hits, values, end - begin);
 	}
 }
 
@@ -542,7 +530,7 @@ void pguard_area_drain(struct pguard_thread *thread)
 
 	if (!area)
 		return;
-	head = READ_ONCE(*area_head(area));
+	head = READ_ONCE(*area_head(area)) / 2;
 	if (!pguard_stream_is_open()) {
 		WRITE_ONCE(*area_head(area), 0);
 		return;
@@ -553,7 +541,7 @@ void pguard_area_drain(struct pguard_thread *thread)
 		if (!head)
 			pguard_stream_lose();
 	}
-	WRITE_ONCE(*area_head(area), PGUARD_AREA_ENTRIES);
+	WRITE_ONCE(*area_head(area), PGUARD_AREA_FREE);
 }
 
 /**

@@ -16,7 +16,7 @@
 #ifndef _KMOD_INLINE_AREA_H
 #define _KMOD_INLINE_AREA_H
 
-#include <linux/align.h>
+#include <linux/build_bug.h>
 #include <linux/mm.h>
 #include <linux/types.h>
 
@@ -25,20 +25,23 @@ struct pguard_thread;
 struct task_struct;
 
 enum {
-	PGUARD_AREA_ENTRIES = 32768,	/* hits between two system calls */
-	/* Of an area: how many entries are free; then the entries, from the last one down. */
+	PGUARD_AREA_ENTRIES = 32767,	/* hits between two system calls */
+	PGUARD_AREA_FREE = 2 * PGUARD_AREA_ENTRIES,	/* head of an empty ring */
+	/* Of an area: twice the number of free entries, 0 of a full ring. */
 	PGUARD_AREA_HEAD = 0,			/* u32 */
-	PGUARD_AREA_SPS = 64,			/* u64: the stack pointer at the function's entry */
-	PGUARD_AREA_VALUES = PGUARD_AREA_SPS + 8 * PGUARD_AREA_ENTRIES,	/* u64: the word there */
-	PGUARD_AREA_SITES = PGUARD_AREA_VALUES + 8 * PGUARD_AREA_ENTRIES,	/* u32: ids */
-	PGUARD_AREA_END = PGUARD_AREA_SITES + 4 * PGUARD_AREA_ENTRIES,
-	PGUARD_AREA_PAGES = (PGUARD_AREA_END + PAGE_SIZE - 1) / PAGE_SIZE,
+	/* The last one ends with a page. */
+	PGUARD_AREA_PAIRS = PAGE_SIZE + 16,	/* struct pguard_noted_hit */
+	PGUARD_AREA_VALUES = PGUARD_AREA_PAIRS + 16 * PGUARD_AREA_ENTRIES + 8,	/* u64 */
+	PGUARD_AREA_END = PGUARD_AREA_VALUES + 8 * PGUARD_AREA_ENTRIES,
+	PGUARD_AREA_PAGES = PGUARD_AREA_END / PAGE_SIZE,
 	/*
 	 * Of a process, with the sink, and one that nobody takes: a head of 16 bits may lead from
 	 * an area into the next one.
 	 */
 	PGUARD_NR_AREAS = 512,
 };
+
+static_assert(PGUARD_AREA_END % PAGE_SIZE == 0);
 
 bool pguard_gs_is_used(void);
 int pguard_areas_map(struct pguard_image *image);

@@ -3,54 +3,62 @@
 #include "inline/site-landing.h"
 
 #include "inline/area.h"
+#include "trainstream/noted-hit.h"
 
 #include <linux/errno.h>
 #include <linux/string.h>
 
 enum {
 	RED_ZONE = 128,
-	SAVED = 16,		/* two registers */
 	RETURN_ADDRESS = 8,	/* what a call has pushed before its landing */
 	NOWHERE = -1,		/* a field that does not go into the template */
 };
 
 /*
- * The note of a hit.  The head of the ring counts down, so that one instruction that leaves
- * flags alone finds it full; of it 16 bits are taken, so that whatever the program has written there
- * leads to its areas.  It is written before the entry is: a signal whose handler comes by
- * sites and makes system calls in between costs hits, and doubles none.
+ * The note of a hit, in three pieces.  The head of the ring counts down, so that one instruction
+ * that leaves flags alone finds it full; of it 16 bits are taken.  It is written before the entry
+ * is: a signal whose handler comes by sites and makes system calls in between costs hits, and
+ * doubles none.
  */
-static const u8 note[] = {
+static const u8 note_begin[] = {
 	0x48, 0x8d, 0x64, 0x24, 0x80,			/* lea -128(%rsp), %rsp */
 	0x51,						/* push %rcx */
 	0x65, 0x0f, 0xb7, 0x0c, 0x25, 0, 0, 0, 0,	/* movzwl %gs:HEAD, %ecx */
-	0xe3, 54,					/* jrcxz 1f */
-	0x50,						/* push %rax */
-	0x8d, 0x49, 0xff,				/* lea -1(%rcx), %ecx */
+	0xe3, 0,					/* jrcxz to note_end */
+	0x8d, 0x49, 0xfe,				/* lea -2(%rcx), %ecx */
 	0x65, 0x89, 0x0c, 0x25, 0, 0, 0, 0,		/* mov %ecx, %gs:HEAD */
-	0x48, 0x8d, 0x84, 0x24, 0, 0, 0, 0,		/* lea ENTRY(%rsp), %rax */
-	0x65, 0x48, 0x89, 0x04, 0xcd, 0, 0, 0, 0,	/* mov %rax, %gs:SP(, %rcx, 8) */
-	0x48, 0x8b, 0x00,				/* mov (%rax), %rax */
-	0x65, 0x48, 0x89, 0x04, 0xcd, 0, 0, 0, 0,	/* mov %rax, %gs:VALUE(, %rcx, 8) */
-	0x65, 0xc7, 0x04, 0x8d, 0, 0, 0, 0, 0, 0, 0, 0,	/* movl $ID, %gs:SITE(, %rcx, 4) */
-	0x58,						/* pop %rax */
-	0x59,						/* 1: pop %rcx */
+	0x65, 0x48, 0x89, 0x24, 0xcd, 0, 0, 0, 0,	/* mov %rsp, %gs:PAIR(, %rcx, 8) */
+	0x65, 0xc7, 0x04, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0,	/* movl $WHAT, %gs:PAIR + 8(, %rcx, 8) */
+};
+
+/* Where the function returns to. */
+static const u8 note_value[] = {
+	0xff, 0xb4, 0x24, 0, 0, 0, 0,			/* push ENTRY(%rsp) */
+	0x65, 0x8f, 0x04, 0x8d, 0, 0, 0, 0,		/* pop %gs:VALUE(, %rcx, 4) */
+};
+
+static const u8 note_end[] = {
+	0x59,						/* pop %rcx */
 	0x48, 0x8d, 0xa4, 0x24, RED_ZONE, 0, 0, 0,	/* lea 128(%rsp), %rsp */
 };
 
-/* Where the fields of the template are. */
+/* Where the fields of the pieces are. */
 enum {
-	NOTE_HEAD_READ = 11,
-	NOTE_HEAD_WRITTEN = 25,
-	NOTE_ENTRY = 33,
-	NOTE_SP = 42,
-	NOTE_VALUE = 54,
-	NOTE_SITE = 62,
-	NOTE_ID = 66,
+	BEGIN_HEAD_READ = 11,
+	BEGIN_FULL = 16,
+	BEGIN_HEAD_WRITTEN = 24,
+	BEGIN_SP = 33,
+	BEGIN_WHAT_AT = 41,
+	BEGIN_WHAT = 45,
+	VALUE_ENTRY = 3,
+	VALUE_AT = 11,
 };
 
-static_assert(sizeof(note) == 80);
-static_assert(sizeof(note) + EMULATE_MAX_LENGTH + 2 * PGUARD_LANDING_HEAD <= PGUARD_LANDING_SIZE);
+static_assert(PGUARD_NOTED_BELOW == RED_ZONE + 8);
+static_assert(sizeof(note_begin) == 49 && sizeof(note_value) == 15);
+static_assert(sizeof(note_begin) + sizeof(note_value) + sizeof(note_end) + EMULATE_MAX_LENGTH +
+		      2 * PGUARD_LANDING_HEAD <=
+	      PGUARD_LANDING_SIZE);
 
 static void put_u32(u8 *at, u32 value)
 {
@@ -68,21 +76,26 @@ static int put_target(u8 *field, unsigned long end, unsigned long target)
 	return 0;
 }
 
-static void put_note(u8 *code, const struct pguard_landing_spec *spec)
+/* Returns its length. */
+static u32 put_note(u8 *code, const struct pguard_landing_spec *spec)
 {
-	u32 entry = RED_ZONE + SAVED + spec->sp_delta;
-
 	/* The call in the site's place has pushed by now. */
-	if (spec->window->kind == WINDOW_CALL)
-		entry += RETURN_ADDRESS;
-	memcpy(code, note, sizeof(note));
-	put_u32(code + NOTE_HEAD_READ, spec->areas + PGUARD_AREA_HEAD);
-	put_u32(code + NOTE_HEAD_WRITTEN, spec->areas + PGUARD_AREA_HEAD);
-	put_u32(code + NOTE_ENTRY, entry);
-	put_u32(code + NOTE_SP, spec->areas + PGUARD_AREA_SPS);
-	put_u32(code + NOTE_VALUE, spec->areas + PGUARD_AREA_VALUES);
-	put_u32(code + NOTE_SITE, spec->areas + PGUARD_AREA_SITES);
-	put_u32(code + NOTE_ID, spec->id);
+	u32 delta = spec->sp_delta + (spec->window->kind == WINDOW_CALL ? RETURN_ADDRESS : 0);
+	u32 pairs = spec->areas + PGUARD_AREA_PAIRS;
+	u8 *value = code + sizeof(note_begin), *end = value + sizeof(note_value);
+
+	memcpy(code, note_begin, sizeof(note_begin));
+	put_u32(code + BEGIN_HEAD_READ, spec->areas + PGUARD_AREA_HEAD);
+	code[BEGIN_FULL] = end - (code + BEGIN_FULL + 1);
+	put_u32(code + BEGIN_HEAD_WRITTEN, spec->areas + PGUARD_AREA_HEAD);
+	put_u32(code + BEGIN_SP, pairs);
+	put_u32(code + BEGIN_WHAT_AT, pairs + offsetof(struct pguard_noted_hit, what));
+	put_u32(code + BEGIN_WHAT, pguard_noted_hit_what(spec->id, delta));
+	memcpy(value, note_value, sizeof(note_value));
+	put_u32(value + VALUE_ENTRY, PGUARD_NOTED_BELOW + delta);
+	put_u32(value + VALUE_AT, spec->areas + PGUARD_AREA_VALUES);
+	memcpy(end, note_end, sizeof(note_end));
+	return end + sizeof(note_end) - code;
 }
 
 /* jmp @target, at @code, which is to run at @at; returns how long it is, or an error. */
@@ -141,10 +154,9 @@ int pguard_landing_make(u8 code[PGUARD_LANDING_SIZE], const struct pguard_landin
 {
 	const struct pguard_window *window = spec->window;
 	unsigned long behind = spec->site + window->length;
-	u32 size = sizeof(note);
+	u32 size = put_note(code, spec);
 	int ret;
 
-	put_note(code, spec);
 	ret = put_insn(code + size, spec->at + size, spec);
 	if (ret < 0)
 		return ret;

@@ -10,6 +10,7 @@
 #include "profile/profile.h"
 #include "target/image.h"
 #include "target/target-lock.h"
+#include "trainstream/noted-hit.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -43,7 +44,6 @@ struct batch {
 
 enum {
 	TIDY_AGAIN = HZ / 10,
-	MAX_INLINE_DISTANCE = 8192,
 };
 
 /* Of all targets, and those to come for which there is room; pguard_control. */
@@ -201,7 +201,8 @@ static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 	for (i = 0; i < spec->nr; i++) {
 		jump = &jumps->list[jumps->nr];
 		/* What the note reads there must not fault, whatever the distance is said to be. */
-		if (spec->sites[i].sp_delta > MAX_INLINE_DISTANCE || spec->sites[i].sp_delta % 8 ||
+		if (spec->sites[i].sp_delta > PGUARD_NOTED_MAX_DELTA || spec->sites[i].sp_delta % 8 ||
+		    spec->sites[i].id > PGUARD_NOTED_MAX_ID ||
 		    pguard_code_window(code, spec->sites[i].offset, jump->insn, &jump->window))
 			continue;
 		jump->offset = spec->sites[i].offset;

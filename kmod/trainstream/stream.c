@@ -3,6 +3,7 @@
 #include "trainstream/stream.h"
 
 #include "target/thread.h"
+#include "trainstream/noted-hit.h"
 
 #include <linux/capability.h>
 #include <linux/cpu.h>
@@ -236,21 +237,22 @@ out:
 }
 
 /**
- * pguard_stream_put_hits() - record hits of current that were noted before
+ * pguard_stream_put_noted() - record hits of current that landings have noted
  * @thread: of current, which the stream knows
- * @hits: in their order
- * @nr: how many, a few
+ * @hits: they, the last one first; the program may write to them meanwhile
+ * @values: what stood on the stack at the function's entry, of each
+ * @nr: how many, some hundred at most
  *
  * Their times are those of now, one after another.
  *
  * Context: as pguard_stream_put().
  */
-void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_stream_hit *hits,
-			    u32 nr)
+void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_noted_hit *hits,
+			     const u64 *values, u32 nr)
 {
-	u64 now, head;
 	struct ring *ring;
-	u32 i;
+	u64 now, head;
+	u32 what, i;
 
 	preempt_disable_notrace();
 	ring = this_cpu_ptr(&rings);
@@ -263,15 +265,17 @@ void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_st
 	}
 	now = max_t(u64, ktime_get_ns(), thread->event_time + 2);
 	head = ring_put_lost(ring, ring->head, atomic64_read(&ring->lost), now);
-	for (i = 0; i < nr; i++)
+	for (i = nr; i--; now++) {
+		what = READ_ONCE(hits[i].what);
 		*ring_at(ring, head++) = (struct perfguard_event){
-			.time_ns = now + i,
-			.sp = hits[i].sp,
-			.value = hits[i].value,
+			.time_ns = now,
+			.sp = pguard_noted_hit_sp(READ_ONCE(hits[i].sp), what),
+			.value = READ_ONCE(values[i]),
 			.tid = thread->tid,
-			.what = event_what(PERFGUARD_EVENT_KIND_HIT, hits[i].id),
+			.what = event_what(PERFGUARD_EVENT_KIND_HIT, pguard_noted_hit_id(what)),
 		};
-	thread->event_time = now + nr;
+	}
+	thread->event_time = now;
 	ring_publish(ring, head);
 out:
 	preempt_enable_notrace();

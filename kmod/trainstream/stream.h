@@ -16,6 +16,7 @@
 
 #include <linux/perfguard.h>
 
+struct pguard_noted_hit;
 struct pguard_thread;
 
 enum {
@@ -46,17 +47,10 @@ static inline bool pguard_stream_wants_units(const struct pguard_target *target)
 	       pguard_stream_is_open();
 }
 
-/* A hit of a site; see PERFGUARD_EVENT_KIND_HIT. */
-struct pguard_stream_hit {
-	u64 sp;
-	u64 value;
-	u32 id;
-};
-
 bool pguard_stream_knows(const struct pguard_thread *thread);
 bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 sp, u64 value);
-void pguard_stream_put_hits(struct pguard_thread *thread, const struct pguard_stream_hit *hits,
-			    u32 nr);
+void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_noted_hit *hits,
+			     const u64 *values, u32 nr);
 void pguard_stream_lose(void);
 void pguard_stream_end(struct pguard_thread *thread);
 u64 pguard_stream_lost(void);

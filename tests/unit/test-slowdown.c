@@ -35,9 +35,9 @@ static void check_limit(void)
 	ok(!slowdown_may_begin(&slowdown), "as long as the next window would be too much");
 	slowdown.cpu_ns = 171 * MS;
 	ok(slowdown_may_begin(&slowdown), "but they may once it is not");
-	slowdown.hits = slowdown.window_hits = 33000 * 60 * SLOWDOWN_INLINE_HIT;
+	slowdown.hits = slowdown.window_hits = 33000 * 16 * SLOWDOWN_INLINE_HIT;
 	slowdown.cpu_ns = 100 * MS;
-	ok(!slowdown_is_over(&slowdown), "sixty times as many hits are within it by jumps");
+	ok(!slowdown_is_over(&slowdown), "sixteen times as many hits are within it by jumps");
 	slowdown_begin(&slowdown);
 	ok(!(slowdown.hits > 0) && !slowdown.cpu_ns, "a stage begins with nothing");
 }
