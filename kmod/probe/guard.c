@@ -3,6 +3,7 @@
 #include "probe/guard.h"
 
 #include "probe/late-hit.h"
+#include "target/hit-ring.h"
 #include "target/image.h"
 #include "unit/unit.h"
 
@@ -71,7 +72,7 @@ static noinline void judge(struct pguard_thread *thread, struct pguard_inference
 		pguard_account_current(&thread->mark, account.elapsed, &account);
 	if (unlikely(word & PGUARD_PHASE_STOPPED))
 		pguard_unit_take_stopped(thread, word, &account);
-	pguard_inference_judge(inference, &account, &finding);
+	pguard_inference_judge(inference, inference->verdict, &account, &finding);
 	inference->judged = inference->verdict;
 	inference->quiet = finding.left_ns == U64_MAX
 				   ? U64_MAX
@@ -101,17 +102,19 @@ static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 }
 
 /* That an event site was met says nothing where training had no guard there. */
-static void meet(const struct pguard_site *site, struct pguard_thread *thread,
-		 struct pguard_inference *inference, u32 depth)
+static void meet(struct pguard_thread *thread, struct pguard_inference *inference, u32 guard,
+		 u32 depth, bool is_event)
 {
 	const struct infer_table *table = &inference->loop->table;
-	u64 key = infer_key(site->id, depth);
+	u64 key = infer_key(guard, depth);
 	const struct infer_slot *slot = infer_find(table, key);
 
 	if (slot->key == key)
 		see_to(thread, pguard_inference_meet(inference, slot));
-	else if (!site->events)
-		pguard_inference_meet_unknown(inference, site->id, depth);
+	else if (!is_event)
+		pguard_inference_meet_unknown(inference, guard, depth);
+	if (pguard_stream_wants_units(thread->image->target))
+		stream_hit(thread, inference, guard, depth);
 }
 
 /*
@@ -133,11 +136,53 @@ static void hit(const struct pguard_site *site, struct pguard_thread *thread,
 		pguard_unit_event_site(thread, now);
 	if (!(thread->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
-	meet(site, thread, inference, depth);
-	if (pguard_stream_wants_units(thread->image->target))
-		stream_hit(thread, inference, site->id, depth);
+	meet(thread, inference, site->id, depth, site->events);
 	check(thread, inference, regs, now);
 	inference->checks += pguard_clock() - now;
+}
+
+/* A hit that a landing has noted, of which the verdict cache does not know what it means. */
+static noinline void meet_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+				u64 key)
+{
+	u32 depth = (u32)key;
+
+	if (depth && depth <= INFER_MAX_DEPTH)
+		meet(thread, inference, key >> 32, depth, false);
+	else
+		count_stray(inference->profile, pguard_clock());
+}
+
+/**
+ * pguard_guard_take_noted() - the unit that runs has met what landings have noted
+ * @thread: of current, in a unit
+ * @inference: of the thread
+ * @run: the hits; those that are of no guard of the profile are passed over
+ *
+ * Context: current; does not sleep or fault.
+ */
+void pguard_guard_take_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			     const struct pguard_hit_run *run)
+{
+	bool is_recorded = pguard_stream_wants_units(thread->image->target);
+	const struct pguard_transition *transition;
+	struct pguard_guard_sums __percpu *sums;
+	u32 i = run->nr;
+	u64 key;
+
+	while (i--) {
+		if (!pguard_inference_noted_key(inference, &run->hits[i], &key))
+			continue;
+		sums = inference->profile->noted[key >> 32].sums;
+		this_cpu_inc(sums->hits);
+		this_cpu_inc(sums->noted);
+		if (likely(!is_recorded && pguard_verdict_cache_find(inference->cache,
+								     inference->verdict, key,
+								     &transition)))
+			pguard_inference_follow(inference, transition);
+		else
+			meet_noted(thread, inference, key);
+	}
 }
 
 /* The state of current, see pguard_guard_state(); NULL if it is of another target. */

@@ -271,6 +271,7 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->loops);
 	pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
+	kvfree(profile->noted);
 	kvfree(profile->types);
 	kvfree(profile->limits);
 	kvfree(profile->ticks);
@@ -310,7 +311,7 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 	for_each_possible_cpu(cpu)
 		pguard_sums_add(ret, per_cpu_ptr(profile->guards[guard].sums, cpu), sizeof(*ret));
 	if (profile->guards[guard].way == PERFGUARD_STEP_MODE_STEPPED)
-		ret->stepped = ret->hits;
+		ret->stepped = ret->hits - ret->noted;
 }
 
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,

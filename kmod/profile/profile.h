@@ -104,12 +104,14 @@ struct pguard_audit_sums {
 /**
  * struct pguard_guard_sums - how often a guard was hit
  * @hits: all hits of the target's threads
+ * @noted: those that a landing has noted
  * @stepped: those whose instruction the kernel single-steps; what a CPU counts is only
  *	where the module could not carry it out or left it to the kernel, as elsewhere it
  *	is all or none
  */
 struct pguard_guard_sums {
 	u64 hits;
+	u64 noted;
 	u64 stepped;
 };
 
@@ -281,7 +283,22 @@ struct pguard_guard {
 	unsigned long shed_at;
 	u64 hits;
 	u64 stepped;
+	u64 noted;
 };
+
+/**
+ * struct pguard_noted_guard - a guard whose hits a landing may note
+ * @key: infer_key() of it, for a landing's stack pointer of 0 and a frame at 0
+ * @sums: of the guard
+ * @jump: its number among those of its file that can jump, or PGUARD_NO_JUMP
+ */
+struct pguard_noted_guard {
+	u64 key;
+	struct pguard_guard_sums __percpu *sums;
+	u32 jump;
+};
+
+#define PGUARD_NO_JUMP	U32_MAX
 
 /* Who carries out its instruction now: enum perfguard_step_mode. */
 static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
@@ -308,6 +325,8 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
  * @request_least: the smallest limit of a part of requests, ticks; 0 if no type has one
  * @request_most: the largest of each part, of the types that have limits
+ * @noted: by guard, if some of them jump where they can; else NULL
+ * @noted_guards: what the hits of the first one are noted as; the others follow
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @times: @nr_times times those of each type, which the CPUs have in turn; NULL of an audit,
@@ -359,6 +378,8 @@ struct pguard_profile {
 		struct pguard_profile_cpu *cpus;
 		struct pguard_type_times *times;
 		s32 __percpu *left;
+		struct pguard_noted_guard *noted;
+		u32 noted_guards;
 		size_t bytes;
 	);
 	struct pguard_probe *probes;
