@@ -87,7 +87,7 @@ static void area_free(struct area *area)
 
 	for (i = 0; area && i < PGUARD_RING_PAGES; i++)
 		if (area->ring.pages[i])
-			put_page(area->ring.pages[i]);
+			put_page(virt_to_page(area->ring.pages[i]));
 	kfree(area);
 }
 
@@ -163,19 +163,21 @@ static void areas_close(struct vm_area_struct *vma)
 static struct page *area_page(struct areas *areas, unsigned long offset)
 {
 	struct area *area = areas ? READ_ONCE(areas->list[offset / PGUARD_RING_PAGES]) : NULL;
-	struct page **at = area ? &area->ring.pages[offset % PGUARD_RING_PAGES] : NULL;
-	struct page *page = at ? READ_ONCE(*at) : NULL, *was;
+	void **at = area ? &area->ring.pages[offset % PGUARD_RING_PAGES] : NULL;
+	void *there = at ? READ_ONCE(*at) : NULL;
+	struct page *page;
 
-	if (!page) {
+	if (!there) {
 		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!page || !at)
 			return page;
-		was = cmpxchg(at, NULL, page);
-		if (was) {
+		there = cmpxchg(at, NULL, page_address(page));
+		if (!there)
+			there = page_address(page);
+		else
 			put_page(page);
-			page = was;
-		}
 	}
+	page = virt_to_page(there);
 	get_page(page);
 	return page;
 }
@@ -367,7 +369,7 @@ static struct area *area_take(struct areas *areas)
 	if (area) {
 		area->areas = areas;
 		area->number = number;
-		area->ring.pages[0] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		area->ring.pages[0] = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	}
 	if (!area || !area->ring.pages[0]) {
 		kfree(area);

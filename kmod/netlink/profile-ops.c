@@ -435,7 +435,7 @@ static u32 step_mode(const struct pguard_profile *profile, u32 i)
 {
 	const struct pguard_guard *guard = &profile->guards[i];
 
-	if (profile->noted && profile->noted[i].jump != PGUARD_NO_JUMP)
+	if (profile->noted && profile->noted->jumps[i] != PGUARD_NO_JUMP)
 		return PERFGUARD_STEP_MODE_INLINE;
 	return pguard_guard_step_mode(guard);
 }

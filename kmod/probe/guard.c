@@ -143,14 +143,34 @@ static void hit(const struct pguard_site *site, struct pguard_thread *thread,
 
 /* A hit that a landing has noted, of which the verdict cache does not know what it means. */
 static noinline void meet_noted(struct pguard_thread *thread, struct pguard_inference *inference,
-				u64 key)
+				u32 guard, u64 key)
 {
-	u32 depth = (u32)key;
+	u64 depth = key - infer_key(guard, 0);
 
 	if (depth && depth <= INFER_MAX_DEPTH)
-		meet(thread, inference, key >> 32, depth, false);
+		meet(thread, inference, guard, depth, false);
 	else
 		count_stray(inference->profile, pguard_clock());
+}
+
+/* pguard_guard_take_noted() of hits that are recorded, each. */
+void pguard_guard_record_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			       const struct pguard_hit_run *run)
+{
+	const struct pguard_profile *profile = inference->profile;
+	u32 i = run->nr, guard;
+
+	preempt_disable_notrace();
+	while (i--) {
+		guard = READ_ONCE(run->hits[i].what) - profile->noted->first;
+		if (guard >= profile->nr_guards)
+			continue;
+		pguard_profile_this_cpu(profile)->noted[guard]++;
+		meet_noted(thread, inference, guard,
+			   profile->noted->keys[guard] + inference->frame -
+				   READ_ONCE(run->hits[i].sp));
+	}
+	preempt_enable_notrace();
 }
 
 /**
@@ -159,30 +179,36 @@ static noinline void meet_noted(struct pguard_thread *thread, struct pguard_infe
  * @inference: of the thread
  * @run: the hits; those that are of no guard of the profile are passed over
  *
+ * A program that writes there says nothing worse than what it can do: which contexts it meets.
+ *
  * Context: current; does not sleep or fault.
  */
 void pguard_guard_take_noted(struct pguard_thread *thread, struct pguard_inference *inference,
 			     const struct pguard_hit_run *run)
 {
-	bool is_recorded = pguard_stream_wants_units(thread->image->target);
-	const struct pguard_transition *transition;
-	struct pguard_guard_sums __percpu *sums;
-	u32 i = run->nr;
-	u64 key;
+	const struct pguard_transition *transitions = inference->cache->transitions, *transition;
+	const struct pguard_noted_hit *hit, *last = run->hits;
+	const struct pguard_profile *profile = inference->profile;
+	u32 first = profile->noted->first, nr_guards = profile->nr_guards, guard;
+	const u64 *keys = profile->noted->keys;
+	u32 shift = inference->cache->shift;
+	u64 frame = inference->frame, key, *nr_hits;
 
-	while (i--) {
-		if (!pguard_inference_noted_key(inference, &run->hits[i], &key))
+	preempt_disable_notrace();
+	nr_hits = pguard_profile_this_cpu(profile)->noted;
+	for (hit = last + run->nr; hit-- > last;) {
+		guard = READ_ONCE(hit->what) - first;
+		if (unlikely(guard >= nr_guards))
 			continue;
-		sums = inference->profile->noted[key >> 32].sums;
-		this_cpu_inc(sums->hits);
-		this_cpu_inc(sums->noted);
-		if (likely(!is_recorded && pguard_verdict_cache_find(inference->cache,
-								     inference->verdict, key,
-								     &transition)))
+		nr_hits[guard]++;
+		key = keys[guard] + frame - READ_ONCE(hit->sp);
+		if (likely(pguard_transitions_find(transitions, shift, inference->verdict, key,
+						   &transition)))
 			pguard_inference_follow(inference, transition);
 		else
-			meet_noted(thread, inference, key);
+			meet_noted(thread, inference, guard, key);
 	}
+	preempt_enable_notrace();
 }
 
 /* The state of current, see pguard_guard_state(); NULL if it is of another target. */

@@ -53,34 +53,43 @@ void pguard_noted_hits_look(struct pguard_thread *thread, bool may_sleep)
 	pguard_noted_hits_begin(thread);
 }
 
-static void run_take(struct pguard_thread *thread, const struct pguard_hit_run *run,
-		     bool is_recorded)
-{
-	if (!run->hits)
-		return;
-	if (thread->counts && thread->counts->noted)
-		pguard_guard_take_noted(thread, pguard_thread_inference(thread), run);
-	if (is_recorded && run->values)
-		pguard_stream_put_noted(thread, run);
-}
-
-static noinline void hits_take(struct pguard_thread *thread, const struct pguard_hit_ring *ring,
-			       u32 free)
+/* Some of them are to be recorded, or there are many. */
+static noinline void hits_take_all(struct pguard_thread *thread, const struct pguard_hit_ring *ring,
+				   u32 free, struct pguard_inference *guarded)
 {
 	/* Else those to record are of another recording. */
 	bool is_recorded = pguard_stream_is_open() && pguard_stream_knows(thread);
-	u64 begun = pguard_clock();
 	struct pguard_hit_run run;
 	u32 end;
 
 	for (end = PGUARD_RING_ENTRIES; end > free;) {
 		end = pguard_hit_ring_run(ring, end, free, &run);
-		run_take(thread, &run, is_recorded);
+		if (run.hits && guarded && pguard_stream_wants_units(thread->image->target))
+			pguard_guard_record_noted(thread, guarded, &run);
+		else if (run.hits && guarded)
+			pguard_guard_take_noted(thread, guarded, &run);
+		if (run.hits && run.values && is_recorded)
+			pguard_stream_put_noted(thread, &run);
 	}
 	if (is_recorded && !free)
 		pguard_stream_lose();
-	if (thread->counts)
-		pguard_thread_inference(thread)->checks += pguard_clock() - begun;
+}
+
+static void hits_take(struct pguard_thread *thread, const struct pguard_hit_ring *ring, u32 free)
+{
+	struct pguard_inference *guarded = NULL;
+	struct pguard_hit_run run;
+	u64 begun;
+
+	if (thread->counts && thread->counts->noted)
+		guarded = pguard_thread_inference(thread);
+	begun = pguard_clock();
+	if (likely(guarded && !pguard_stream_is_open() && pguard_hit_ring_top(ring, free, &run)))
+		pguard_guard_take_noted(thread, guarded, &run);
+	else
+		hits_take_all(thread, ring, free, guarded);
+	if (guarded)
+		guarded->checks += pguard_clock() - begun;
 }
 
 /**

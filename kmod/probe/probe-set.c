@@ -356,8 +356,8 @@ static struct pguard_jumps *guards_find(const struct pguard_profile *profile, u3
 					struct file *code)
 {
 	struct pguard_jumps *jumps = pguard_jumps_alloc(profile->nr_guards);
+	struct pguard_noted_guards *noted = profile->noted;
 	const struct pguard_guard *guard;
-	struct pguard_noted_guard *noted;
 	u32 i;
 
 	if (!jumps)
@@ -365,14 +365,13 @@ static struct pguard_jumps *guards_find(const struct pguard_profile *profile, u3
 	jumps->inode = profile->objects[object].inode;
 	for (i = 0; i < profile->nr_guards; i++) {
 		guard = &profile->guards[i];
-		noted = &profile->noted[i];
 		if (guard->site.object != object || guard->events || guard->starts ||
 		    !jumps_add(jumps, code, guard->site.offset, guard->site.sp_delta,
-			       profile->noted_guards + i))
+			       noted->first + i))
 			continue;
-		noted->jump = jumps->nr - 1;
-		noted->key = infer_key(i, 0) - PGUARD_NOTED_BELOW -
-			     jumps->list[noted->jump].sp_delta;
+		noted->jumps[i] = jumps->nr - 1;
+		noted->keys[i] = infer_key(i, 0) - PGUARD_NOTED_BELOW -
+				 jumps->list[noted->jumps[i]].sp_delta;
 		cond_resched();
 	}
 	return jumps;
@@ -385,14 +384,8 @@ static int guards_inline(struct batch *batch, struct file *const *files)
 	int ret = inlinings_alloc(batch, profile->nr_objects);
 	u32 i;
 
-	profile->noted = kvcalloc(profile->nr_guards, sizeof(*profile->noted), GFP_KERNEL);
-	if (ret || !profile->noted)
-		return -ENOMEM;
-	profile->noted_guards = guards_tag(profile);
-	for (i = 0; i < profile->nr_guards; i++) {
-		profile->noted[i].sums = profile->guards[i].sums;
-		profile->noted[i].jump = PGUARD_NO_JUMP;
-	}
+	if (!ret)
+		ret = pguard_profile_make_noted(profile, guards_tag(profile));
 	for (i = 0; !ret && i < profile->nr_objects; i++)
 		ret = inlining_add(batch, i, guards_find(profile, i, files[i]));
 	return ret;
@@ -420,7 +413,7 @@ static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 		.sp_delta = guard->site.sp_delta,
 		.key = infer_key(i, 0) - guard->site.sp_delta,
 		.jumps = guard_jumps(batch, i),
-		.jump = profile->noted ? profile->noted[i].jump : PGUARD_NO_JUMP,
+		.jump = profile->noted ? profile->noted->jumps[i] : PGUARD_NO_JUMP,
 	};
 	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);
 	if (ret)

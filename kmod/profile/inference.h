@@ -185,11 +185,11 @@ pguard_inference_noted_key(const struct pguard_inference *inference,
 			   const struct pguard_noted_hit *hit, u64 *key)
 {
 	const struct pguard_profile *profile = inference->profile;
-	u32 guard = READ_ONCE(hit->what) - profile->noted_guards;
+	u32 guard = READ_ONCE(hit->what) - profile->noted->first;
 
 	if (unlikely(guard >= profile->nr_guards))
 		return false;
-	*key = profile->noted[guard].key + READ_ONCE(inference->frame) - READ_ONCE(hit->sp);
+	*key = profile->noted->keys[guard] + READ_ONCE(inference->frame) - READ_ONCE(hit->sp);
 	return *key >> 32 == guard;
 }
 

@@ -2,14 +2,12 @@
 
 #include "target/hit-ring.h"
 
-enum { PAIRS_PER_PAGE = PAGE_SIZE / sizeof(struct pguard_noted_hit) };
-
 /* What is there, NULL if its page was never touched. */
 static const void *ring_at(const struct pguard_hit_ring *ring, unsigned long offset)
 {
-	const struct page *page = READ_ONCE(ring->pages[offset / PAGE_SIZE]);
+	const void *page = READ_ONCE(ring->pages[offset / PAGE_SIZE]);
 
-	return page ? page_address(page) + offset % PAGE_SIZE : NULL;
+	return page ? page + offset % PAGE_SIZE : NULL;
 }
 
 /**
@@ -25,7 +23,7 @@ static const void *ring_at(const struct pguard_hit_ring *ring, unsigned long off
 u32 pguard_hit_ring_run(const struct pguard_hit_ring *ring, u32 end, u32 free,
 			struct pguard_hit_run *ret)
 {
-	u32 in_page = PAIRS_PER_PAGE - (PGUARD_RING_ENTRIES - end) % PAIRS_PER_PAGE;
+	u32 in_page = PGUARD_RING_TOP - (PGUARD_RING_ENTRIES - end) % PGUARD_RING_TOP;
 	u32 begin = end - free > in_page ? end - in_page : free;
 
 	*ret = (struct pguard_hit_run){

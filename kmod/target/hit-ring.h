@@ -12,6 +12,7 @@
 
 #include "lib/noted-hit.h"
 
+#include <linux/compiler.h>
 #include <linux/mm.h>
 
 enum {
@@ -30,10 +31,10 @@ static_assert(PGUARD_RING_END % PAGE_SIZE == 0);
 
 /**
  * struct pguard_hit_ring - the memory of a ring
- * @pages: as they were touched; the first one is there from the start
+ * @pages: their addresses, as they were touched; the first one is there from the start
  */
 struct pguard_hit_ring {
-	struct page *pages[PGUARD_RING_PAGES];
+	void *pages[PGUARD_RING_PAGES];
 };
 
 /**
@@ -50,7 +51,7 @@ struct pguard_hit_run {
 
 static inline u32 *pguard_hit_ring_head(const struct pguard_hit_ring *ring)
 {
-	return page_address(ring->pages[0]) + PGUARD_RING_HEAD;
+	return ring->pages[0] + PGUARD_RING_HEAD;
 }
 
 /* How many entries are free; more than there are if the program has written there. */
@@ -63,6 +64,29 @@ static inline u32 pguard_hit_ring_free(const struct pguard_hit_ring *ring)
 static inline void pguard_hit_ring_reset(const struct pguard_hit_ring *ring, bool is_open)
 {
 	WRITE_ONCE(*pguard_hit_ring_head(ring), is_open ? PGUARD_RING_FREE : 0);
+}
+
+enum { PGUARD_RING_TOP = PAGE_SIZE / sizeof(struct pguard_noted_hit) };
+
+/**
+ * pguard_hit_ring_top() - all hits that there are, if they are no more than a page takes
+ * @ring: the ring; no @values are of interest
+ * @free: pguard_hit_ring_free()
+ * @ret: filled in
+ *
+ * Context: as the next.
+ * Return: false if there are more, or it cannot be.
+ */
+static __always_inline bool pguard_hit_ring_top(const struct pguard_hit_ring *ring, u32 free,
+						struct pguard_hit_run *ret)
+{
+	const struct pguard_noted_hit *top = READ_ONCE(ring->pages[PGUARD_RING_VALUES / PAGE_SIZE - 1]);
+	u32 nr = PGUARD_RING_ENTRIES - free;
+
+	ret->hits = top + PGUARD_RING_TOP - nr;
+	ret->values = NULL;
+	ret->nr = nr;
+	return nr <= PGUARD_RING_TOP && top;
 }
 
 u32 pguard_hit_ring_run(const struct pguard_hit_ring *ring, u32 end, u32 free,

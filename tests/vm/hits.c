@@ -202,6 +202,7 @@ static __attribute__((noinline)) void unit_windows(void)
 {
 	self_unit();
 	EACH_WINDOW(CALL)
+	__asm__ volatile(""); /* no tail call */
 }
 
 /* The depth of that, to be noted. */
@@ -209,7 +210,7 @@ static __attribute__((noinline)) void mark_windows(void)
 {
 	self_unit();
 	self_mark();
-	__asm__ volatile("");
+	__asm__ volatile(""); /* no tail call */
 }
 
 /* Waits that bring nothing, and then an event. */
