@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 26
+plan 27
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -95,6 +95,10 @@ ok $? "a spool is recognised"
 run report -o page.html late.json
 cmp -s page.html spooled.html
 ok $? "and makes the same page"
+! grep -q "made room in the spool" page.html && "$make_profile" spool full.spool 4 < late.json
+run report -o page.html full.spool
+facts '"older alerts are not here any more: they made room in the spool" in text and "2 older" in text' \
+	"it says how many the spool dropped"
 head -c 4000 late.spool > damaged.spool
 refused 1 "damaged.spool" "one that is damaged is refused" report -o x.html damaged.spool
 refused 2 "leave out --profile" "live has types of its own" report --profile example.pgp -o x.html live

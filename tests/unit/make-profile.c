@@ -498,10 +498,10 @@ static int load(const char *path)
 	return 0;
 }
 
-/* Of the lines on standard input. */
-static int make_spool(const char *path)
+/* Of the lines on standard input, the last @max of them. */
+static int make_spool(const char *path, uint32_t max)
 {
-	const struct spool_bounds bounds = { 1 << 24, 1000 };
+	const struct spool_bounds bounds = { 1 << 24, max };
 	char why[SPOOL_WHY_MAX], *line = NULL;
 	struct spool *spool;
 	size_t size = 0;
@@ -574,7 +574,7 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "load"))
 		return load(path);
 	if (!strcmp(what, "spool"))
-		return make_spool(path);
+		return make_spool(path, argc > 3 ? (uint32_t)number : 1000);
 	fprintf(stderr, "usage: %s example|recorded|here|random|wide|large|names|again|load|seconds|spool FILE [N]\n",
 		argv[0]);
 	return 2;

@@ -19,6 +19,7 @@
 struct line_reading {
 	alert_line_fn fn;
 	void *arg;
+	struct alert_lines_missing missing;
 };
 
 /*
@@ -64,6 +65,7 @@ static int take_spooled(const struct spool_alert *alert, void *arg)
 static int read_spool(const char *path, struct line_reading *reading)
 {
 	char why[SPOOL_WHY_MAX] = "";
+	struct spool_counts counts;
 	struct spool *spool;
 	int error;
 
@@ -72,6 +74,8 @@ static int read_spool(const char *path, struct line_reading *reading)
 		return CMD_FAILED;
 	}
 	error = spool_read(spool, 0, 0, take_spooled, reading, why);
+	spool_count(spool, &counts);
+	reading->missing = (struct alert_lines_missing){ counts.dropped, counts.unsaved };
 	spool_close(spool);
 	if (!error)
 		return CMD_OK;
@@ -89,12 +93,15 @@ static bool is_spool(FILE *file)
 	return ret;
 }
 
-int alert_lines_read(const char *path, alert_line_fn fn, void *arg)
+int alert_lines_read(const char *path, alert_line_fn fn, void *arg,
+		     struct alert_lines_missing *ret_missing)
 {
-	struct line_reading reading = { fn, arg };
+	struct line_reading reading = { .fn = fn, .arg = arg };
 	FILE *file;
 	int ret;
 
+	if (ret_missing)
+		*ret_missing = reading.missing;
 	if (!strcmp(path, "-"))
 		return read_lines(stdin, "standard input", &reading);
 	file = fopen(path, "re");
@@ -110,6 +117,8 @@ int alert_lines_read(const char *path, alert_line_fn fn, void *arg)
 		ret = read_lines(file, path, &reading);
 	}
 	fclose(file);
+	if (ret_missing)
+		*ret_missing = reading.missing;
 	return ret;
 }
 

@@ -50,7 +50,7 @@ int export_file_write(const struct export_file *of)
 	int ret = export ? cmd_check_output(of->output) : cmd_no_memory();
 
 	if (!ret)
-		ret = alert_lines_read(of->input, take_line, export);
+		ret = alert_lines_read(of->input, take_line, export, NULL);
 	if (!ret)
 		ret = alert_lines_check(of->input, export_nr_lines(export), export_nr_broken(export));
 	if (!ret)

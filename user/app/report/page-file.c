@@ -75,6 +75,7 @@ static int write_page(const struct page *page, const char *path)
 int page_file_write(const struct page_file *of)
 {
 	struct loaded loaded = { 0 };
+	struct alert_lines_missing missing = { 0 };
 	struct page *page = page_new();
 	int ret = page ? cmd_check_output(of->output) : cmd_no_memory();
 
@@ -83,9 +84,11 @@ int page_file_write(const struct page_file *of)
 	if (!ret && loaded.has_view)
 		page_set_profile(page, &loaded.view);
 	if (!ret)
-		ret = alert_lines_read(of->input, take_line, page);
+		ret = alert_lines_read(of->input, take_line, page, &missing);
 	if (!ret)
 		ret = alert_lines_check(of->input, page_nr_lines(page), page_nr_broken(page));
+	if (!ret)
+		page_set_missing(page, missing.dropped, missing.unsaved);
 	if (!ret)
 		ret = write_page(page, of->output);
 	page_free(page);

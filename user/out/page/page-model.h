@@ -42,6 +42,8 @@ struct page {
 	uint64_t nr_broken;
 	uint64_t nr_left_out; /* notes that were too many */
 	uint64_t nr_lost; /* alerts that watch or audit did not get */
+	uint64_t nr_dropped; /* that a spool dropped, */
+	uint64_t nr_unsaved; /* or could not save */
 	uint64_t begin_ns; /* of all that has a time; 0: nothing has */
 	uint64_t end_ns;
 	const struct profile_view *view; /* or NULL */

@@ -177,6 +177,8 @@ static void put_missing(FILE *file, const struct page *page, const struct page_g
 		const char *text;
 	} missing[] = {
 		{ page->nr_lost, "%s alerts were lost before they could be read." },
+		{ page->nr_dropped, "%s older alerts are not here any more: they made room in the spool." },
+		{ page->nr_unsaved, "%s alerts could not be written to the spool." },
 		{ page->nr_broken, "%s lines could not be read: they are no JSON of this program, "
 				   "or cut short." },
 		{ page->nr_left_out + page->incidents.nr_left_out,

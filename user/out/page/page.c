@@ -42,6 +42,12 @@ void page_set_live(struct page *page, const struct live_programs *programs)
 	page->live = programs;
 }
 
+void page_set_missing(struct page *page, uint64_t nr_dropped, uint64_t nr_unsaved)
+{
+	page->nr_dropped = nr_dropped;
+	page->nr_unsaved = nr_unsaved;
+}
+
 uint64_t page_nr_lines(const struct page *page)
 {
 	return page->nr_lines;

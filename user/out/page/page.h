@@ -37,6 +37,9 @@ void page_set_profile(struct page *page, const struct profile_view *view);
 /* What is armed is shown as it is now.  It is lent likewise. */
 void page_set_live(struct page *page, const struct live_programs *programs);
 
+/* Alerts that a spool dropped to make room, or could not save: the page says so. */
+void page_set_missing(struct page *page, uint64_t nr_dropped, uint64_t nr_unsaved);
+
 /* The page, of *@ret_len bytes, to be freed.  Returns 0 or -ENOMEM. */
 int page_render(const struct page *page, char **ret, size_t *ret_len);
 
