@@ -41,9 +41,12 @@ MAKE_SPOOL := $(BUILD)/tests/unit/make-spool
 # A day of alerts for tests/cli and make eval-day.
 REPLAY_DAY := $(BUILD)/tests/unit/replay-day
 
-unit-tests: $(MAKE_SPOOL) $(REPLAY_DAY)
+# How long a look for processes takes, for Documentation/service.md.
+TIME_LOOK := $(BUILD)/tests/unit/time-look
 
-$(MAKE_SPOOL) $(REPLAY_DAY): %: %.o $(UNIT_LIBRARY)
+unit-tests: $(MAKE_SPOOL) $(REPLAY_DAY) $(TIME_LOOK)
+
+$(MAKE_SPOOL) $(REPLAY_DAY) $(TIME_LOOK): %: %.o $(UNIT_LIBRARY)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
