@@ -21,11 +21,17 @@ in_bash()
 	printf '%s\n' "${COMPREPLY[@]}" | sort | tr '\n' ' '
 }
 
-# in_zsh LINE: the same.
+# ask_zsh LINE...: one shell completes them all, as it takes long to start.
+ask_zsh()
+{
+	PATH=${program%/*}:$PATH "$zsh_complete" "$scripts" "${@/#/pg-collect }" > "$scratch/shown"
+}
+
+# in_zsh LINE: the same of one of them.
 in_zsh()
 {
-	PATH=${program%/*}:$PATH "$zsh_complete" "$scripts" "pg-collect $1" |
-		cut -d : -f 2- | tr ' ' '\n' | grep -vxE '<<|shown|>>|pg-collect|' | sort -u | tr '\n' ' '
+	line="pg-collect $1:" awk 'index($0, ENVIRON["line"]) == 1 { print substr($0, length(ENVIRON["line"]) + 1) }' \
+		"$scratch/shown" | tr ' ' '\n' | grep -vxE '<<|shown|>>|pg-collect|' | sort -u | tr '\n' ' '
 }
 
 # options_of VERB: a line of --help begins with one, or with two.
@@ -79,6 +85,7 @@ if [ -z "$(command -v zsh)" ]; then
 	done
 	finish
 fi
+ask_zsh "${verbs[@]/%/ -}" "" "train --distance " "arm --infer=" "audit -p " "audit -e en" "arm " "arm --uid ro"
 for verb in "${verbs[@]}"; do
 	# A second - is typed by zsh if all have one.
 	wanted=$(options_of "$verb" | sed 's/^-- //')
