@@ -51,10 +51,15 @@ named_files()
 	done
 }
 
+# In the build that the tests of the module use, which need not compile it again (scripts/vm).
 sparse()
 {
-	make module KERNEL=6.1 BUILD=build/sparse MODULE_FLAGS="C=2" 2>&1 |
-		grep -E 'kmod/.*(warning|error):'
+	mkdir -p build
+	(
+		flock -w 600 9
+		make module KERNEL=6.1 MODULE_FLAGS="${MODULE_FLAGS-} C=2" 2>&1 |
+			grep -E 'kmod/.*(warning|error):'
+	) 9> build/.vm.lock
 }
 
 scripts_of_bash()
