@@ -6,8 +6,9 @@
 # those that short-debug.t runs are not run twice.
 
 cd "${0%/*}" || exit
-GLOBIGNORE=guest/37-train.py:guest/37-train-inline.py:guest/39-slowdown.py:guest/45-emulate.py:guest/63-budget.py:guest/77-top.py
-GLOBIGNORE+=:guest/79-containers.py:guest/85-watch.py:guest/86-serve.py:guest/98-two-way.py:guest/99-page.py
+GLOBIGNORE=guest/37-train.py:guest/37-train-inline.py:guest/38-check.py:guest/39-slowdown.py
+GLOBIGNORE+=:guest/45-emulate.py:guest/63-budget.py:guest/77-top.py:guest/79-containers.py:guest/85-watch.py
+GLOBIGNORE+=:guest/86-serve.py:guest/87-operator.py:guest/98-two-way.py:guest/99-page.py
 if ../../scripts/debug-kernel --if-cached; then
 	# shellcheck source=tests/vm/debug-tests.sh
 	. ./debug-tests.sh
