@@ -109,7 +109,7 @@ check-debug: setup
 	$(Q)$(MAKE) --no-print-directory all vm-programs
 	$(Q)$(PROVE) tests/vm/module-debug.t
 
-# As root; some 40 minutes on two busy processors.
+# As root; most of an hour on two busy processors.
 check-deb: setup
 	$(Q)scripts/setup --deb
 	$(Q)$(MAKE) --no-print-directory all
