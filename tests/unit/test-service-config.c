@@ -69,22 +69,22 @@ static void taken(void)
 {
 	const struct service_settings *one;
 
-	ok(!read_text("budget=1.5\n limit = 500ms \nlimit = 3=2s\nrequests = yes\nspool = none\n"
+	ok(!read_text("budget=1.5\n limit = 500ms \nlimit = 3=2s\nrequests = yes\ninline = yes\nspool = none\n"
 		      "spool-size = 2G\nspool-alerts = 7\nwindow = none\nkeep-armed = yes\nmetrics = [::1]:9959\n"
 		      "on-alert = /bin/mail -s 'a = b' root\non-alert-timeout = 5s\n"
-		      "[profile a.pgp]\nbudget = none\nlimit = 4=1s\n"
+		      "[profile a.pgp]\nbudget = none\nlimit = 4=1s\ninline = no\n"
 		      "[profile  b.pgp ]\narm = no"), "all that there is");
 	ok(config.all.budget_ppm == 15000 && config.all.limits.nr == 2 &&
 		   config.all.limits.of[1].type == 3 &&
 		   config.all.limits.of[1].limit_ns == 2 * NSEC_PER_SEC &&
-		   config.all.follows_requests && !config.spool && config.bounds.bytes == 2ull << 30 &&
+		   config.all.follows_requests && config.all.is_inline && !config.spool && config.bounds.bytes == 2ull << 30 &&
 		   config.bounds.alerts == 7 && !config.window_ns && config.keeps_armed &&
 		   config.metrics.at.ss_family == AF_INET6 &&
 		   !strcmp(config.hook.command, "/bin/mail -s 'a = b' root") &&
 		   config.hook.timeout_ns == 5 * NSEC_PER_SEC, "is what it says");
 	one = service_config_find(&config, "a.pgp");
 	ok(one != &config.all && !one->budget_ppm && one->limits.nr == 3 && one->follows_requests &&
-		   one->is_armed, "a profile has what all have, and its own");
+		   !one->is_inline && one->is_armed, "a profile has what all have, and its own");
 	one = service_config_find(&config, "b.pgp");
 	ok(!one->is_armed && one->budget_ppm == 15000 && one->limits.nr == 2 &&
 		   service_config_find(&config, "c.pgp") == &config.all, "each of them");
