@@ -4,11 +4,41 @@
 import json
 import signal
 
+import guarded
 from family import Family
-from perfguard import Audit, Victim, collect, done, note, ok, wait_until
+from perfguard import MODULE, MS, Audit, Victim, collect, done, note, ok, run, wait_until
 
 UNITS = 150
+# A reader at the lowest priority may have to wait for it to end.
+CHURN_MS = 2000
 
+
+def kept():
+    """A ring of the usual size has room for all that is reported of a unit that computes for long."""
+    run("rmmod", "perfguard")
+    run("insmod", MODULE)
+    family, victim = Family(), Victim()
+    audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
+    audit.next("ready")
+    victim.do("nothing")
+    audit.process.send_signal(signal.SIGSTOP)
+    since = family.stats()["next_alert"]
+    victim.do(f"churn {CHURN_MS}")
+    victim.do("nothing")
+    wait_until(lambda: any(one["kind"] == guarded.ENDED for one in family.alerts(since)))
+    lines = [json.loads(line) for line in
+             collect("watch", "--json", "--since", since, "--duration", "5").stdout.splitlines()]
+    kinds = [line["kind"] for line in lines if line["kind"] in ("late", "ended", "lost")]
+    note(f"{kinds} in {family.stats()['ring_bytes'] >> 10} KiB")
+    ok(kinds.count("late") > 3 and kinds == ["late"] * (len(kinds) - 1) + ["ended"] and
+       lines[-1]["elapsed_ns"] >= CHURN_MS * MS,
+       "nothing that was reported of a unit with a deep stack is lost before it is read")
+    audit.process.send_signal(signal.SIGCONT)
+    audit.finish()
+    victim.end()
+
+
+guarded.reload(512)     # it is to be full soon
 family, victim = Family(), Victim()
 audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
@@ -55,4 +85,5 @@ note(f"the collector says: {counted[-1] if counted else None}")
 ok(any(line.get("lost") or line.get("alerts") for line in counted),
    "and says how many it missed")
 victim.end()
+kept()
 done()
