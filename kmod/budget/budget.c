@@ -109,6 +109,7 @@ static void guard_hits(const struct window *window, u32 i, struct pguard_guard_s
 	pguard_profile_sum_guard(window->profile, i, ret);
 	ret->hits -= guard->hits;
 	ret->stepped -= guard->stepped;
+	ret->noted -= guard->noted;
 }
 
 /* What a guard took in the window, its handler at the mean. */
@@ -312,6 +313,7 @@ static void window_begin(struct window *window)
 		pguard_profile_sum_guard(profile, i, &sums);
 		guard->hits = sums.hits;
 		guard->stepped = sums.stepped;
+		guard->noted = sums.noted;
 		cond_resched();
 	}
 }

@@ -22,6 +22,9 @@
 #include "target/process.h"
 #include "target/thread.h"
 
+/* Of a landing's dozen of instructions, whatever the machine; who takes the hit measures itself. */
+enum { NOTED_HIT_NS = 4 };
+
 /*
  * What the units that run have not added yet; and the hooked calls and units of all
  * threads, those in loops that the profile does not know among them.
@@ -57,7 +60,8 @@ u64 pguard_cost_hits(const struct pguard_profile *profile, const struct pguard_g
 {
 	const u32 *cost = profile->budget.model.hit;
 
-	return (sums->hits - sums->stepped) * cost[guard->way] +
+	return (sums->hits - sums->stepped - sums->noted) * cost[guard->way] +
+	       sums->noted * NOTED_HIT_NS +
 	       sums->stepped * cost[PERFGUARD_STEP_MODE_STEPPED];
 }
 

@@ -9,6 +9,7 @@
 #include "hook/hook.h"
 
 #include "inline/area.h"
+#include "probe/noted-hits.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
 #include "target/newcomer.h"
@@ -43,8 +44,8 @@ static void state_drop(struct task_struct *task, void (*end)(struct pguard_threa
 
 	if (!thread)
 		return;
+	pguard_noted_hits_take(thread);
 	end(thread);
-	pguard_area_drain(thread);
 	pguard_area_leave(thread);
 	pguard_stream_end(thread);
 	atomic64_inc(&thread->image->target->ended_threads);

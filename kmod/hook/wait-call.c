@@ -14,9 +14,8 @@
 
 #include "hook/hook.h"
 
-#include "inline/area.h"
 #include "lib/clock.h"
-#include "probe/inlining.h"
+#include "probe/noted-hits.h"
 #include "report/alert-record.h"
 #include "report/late-unit.h"
 #include "report/stack.h"
@@ -67,12 +66,8 @@ static u32 event_number(const struct pguard_place *place, u32 follow)
 	       (loop & (BIT(PGUARD_LOOP_BITS) - 1)) << PGUARD_SYSCALL_BITS;
 }
 
-static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow,
-			 bool may_sleep)
+static void stream_enter(struct pguard_thread *thread, const struct pt_regs *regs, u32 follow)
 {
-	if (thread->image->areas && may_sleep && unlikely(!pguard_area_look(thread)))
-		pguard_inlining_visit(thread);
-	pguard_area_drain(thread);
 	pguard_stream_put(thread, PERFGUARD_EVENT_KIND_ENTER, event_number(thread->place, follow),
 			  regs->sp, regs->ip);
 }
@@ -172,18 +167,34 @@ static __always_inline u32 place_begin(struct pguard_thread *thread, const struc
 	return follow;
 }
 
+/*
+ * What the unit at hand met ends with this call.  If others of the process had its guards jump while
+ * the thread had no ring, it may have met anything, and does not count.
+ */
+static void noted_take(struct pguard_thread *thread)
+{
+	if (thread->ring)
+		pguard_noted_hits_take(thread);
+	else if (unlikely(thread->image->areas && thread->counts && thread->counts->noted))
+		pguard_unit_drop(thread);
+}
+
 /* The common part of both ways in, the long one.  True if the return is of interest. */
 static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_regs *regs,
 				bool may_sleep)
 {
-	u32 follow = place_begin(thread, regs, may_sleep);
-	struct pguard_place *place = thread->place;
+	struct pguard_place *place;
+	u32 follow;
 
+	noted_take(thread);
+	follow = place_begin(thread, regs, may_sleep);
+	place = thread->place;
 	/* For lack of memory nothing is known of it. */
 	if (unlikely(place->call_site == &pguard_nowhere)) {
 		thread->follow = 0;
 		return 0;
 	}
+	pguard_noted_hits_look(thread, may_sleep);
 	if (unlikely(thread->records_left) && record_wanted(thread, place)) {
 		follow |= PGUARD_FOLLOW_RECORD;
 		thread->entered = pguard_clock();
@@ -200,7 +211,7 @@ static noinline bool wait_begin(struct pguard_thread *thread, const struct pt_re
 	if (unlikely(pguard_stream_wants_waits(thread->image->target))) {
 		thread->is_slow_only = true;
 		follow |= PGUARD_FOLLOW_STREAM;
-		stream_enter(thread, regs, follow, may_sleep);
+		stream_enter(thread, regs, follow);
 	}
 	thread->follow = follow;
 	return follow;
@@ -521,6 +532,40 @@ static noinline notrace struct pguard_thread *enter_wake(const struct pt_regs *r
 	return thread;
 }
 
+/* A settled place, and nothing special is wanted. */
+static __always_inline struct pguard_thread *enter_settled(struct pguard_thread *thread,
+							   const struct pguard_place *place,
+							   const struct pt_regs *regs)
+{
+	const struct pguard_call_site_info *is = &place->call_site->is;
+	const struct pguard_inference *inference;
+
+	if (!is->loop) {
+		if (likely(pguard_place_is_none(place)))
+			return enter_none(thread);
+		if (is->fit == PGUARD_CALL_SITE_READS)
+			return enter_reads(thread, regs);
+		return enter_elsewhere(thread, place, regs);
+	}
+	inference = pguard_thread_inference(thread);
+	if (unlikely(!inference || inference->loop != is->loop ||
+		     is->follow != PGUARD_FOLLOW_BOUNDARY || !pguard_place_returns(place)))
+		return enter_elsewhere(thread, place, regs);
+	return enter_fast(thread, place, regs);
+}
+
+/* Something special is wanted: all is done, or just what landings have noted is taken before. */
+static noinline notrace struct pguard_thread *enter_special(struct pguard_thread *thread,
+							    const struct pguard_place *place,
+							    const struct pt_regs *regs)
+{
+	if (!pguard_place_is_settled(thread, place) || thread->records_left ||
+	    thread->is_slow_only)
+		return enter_slow(thread, regs);
+	pguard_noted_hits_take(thread);
+	return enter_settled(thread, place, regs);
+}
+
 /**
  * pguard_wait_enter() - a thread of a watched process enters a hooked call
  * @regs: its user registers
@@ -533,8 +578,6 @@ static noinline notrace struct pguard_thread *enter_wake(const struct pt_regs *r
 __visible notrace struct pguard_thread *__noendbr
 pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 {
-	const struct pguard_inference *inference;
-	const struct pguard_call_site_info *is;
 	struct pguard_thread *thread;
 	struct pguard_place *place;
 	/* Read but once, whatever is written in between. */
@@ -556,20 +599,8 @@ pguard_wait_enter(const struct pt_regs *regs, const struct task_struct *task)
 			thread->place = place;
 	}
 	if (unlikely(!pguard_place_is_settled(thread, place) || thread->no_fast_path))
-		return enter_slow(thread, regs);
-	is = &place->call_site->is;
-	if (!is->loop) {
-		if (likely(pguard_place_is_none(place)))
-			return enter_none(thread);
-		if (is->fit == PGUARD_CALL_SITE_READS)
-			return enter_reads(thread, regs);
-		return enter_elsewhere(thread, place, regs);
-	}
-	inference = pguard_thread_inference(thread);
-	if (unlikely(!inference || inference->loop != is->loop ||
-		     is->follow != PGUARD_FOLLOW_BOUNDARY || !pguard_place_returns(place)))
-		return enter_elsewhere(thread, place, regs);
-	return enter_fast(thread, place, regs);
+		return enter_special(thread, place, regs);
+	return enter_settled(thread, place, regs);
 }
 
 /**

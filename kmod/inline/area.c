@@ -4,6 +4,7 @@
 
 #include "inline/own-mapping.h"
 #include "lib/charge.h"
+#include "target/hit-ring.h"
 #include "target/image.h"
 #include "target/thread.h"
 #include "trainstream/stream.h"
@@ -21,9 +22,7 @@
 #include <asm/msr.h>
 #include <asm/segment.h>
 
-enum { PAIRS_PER_PAGE = PAGE_SIZE / 16 };
-
-#define AREA_SIZE	((unsigned long)PGUARD_AREA_PAGES * PAGE_SIZE)
+#define AREA_SIZE	((unsigned long)PGUARD_RING_PAGES * PAGE_SIZE)
 #define AREAS_SIZE	(PGUARD_NR_AREAS * AREA_SIZE)
 
 /**
@@ -34,8 +33,8 @@ enum { PAIRS_PER_PAGE = PAGE_SIZE / 16 };
  * @refs: one of the mappings together, one of each thread
  * @taken: a bit for each that some thread writes to, and the two that none takes; areas_lock
  * @free: of the last put
- * @list: those that were ever taken, by number; once there they stay; RCU is not needed, as
- *	the mapping or a thread holds all of it
+ * @list: those that were ever taken, by number; once there they stay; the
+ *	mapping or a thread holds all of it
  */
 struct areas {
 	struct hlist_node node;
@@ -43,22 +42,22 @@ struct areas {
 	u32 nr_mappings;
 	refcount_t refs;
 	DECLARE_BITMAP(taken, PGUARD_NR_AREAS);
-	struct work_struct free;
-	struct pguard_area *list[PGUARD_NR_AREAS];
+	struct rcu_work free;
+	struct area *list[PGUARD_NR_AREAS];
 };
 
 /**
- * struct pguard_area - that of a thread, or of several one after another
+ * struct area - that of a thread, or of several one after another
  * @areas: of its process; a thread that has it holds a reference
  * @number: which of them
  * @work: takes the base of GS back from a thread that is watched no longer
- * @pages: as they were touched, by whoever was first; the first one is there from the start
+ * @ring: all of it
  */
-struct pguard_area {
+struct area {
 	struct areas *areas;
 	u32 number;
 	struct callback_head work;
-	struct page *pages[PGUARD_AREA_PAGES];
+	struct pguard_hit_ring ring;
 };
 
 /* By memory; nothing is taken in it. */
@@ -82,20 +81,20 @@ static struct areas *areas_alloc(const struct mm_struct *mm)
 	return areas;
 }
 
-static void area_free(struct pguard_area *area)
+static void area_free(struct area *area)
 {
 	u32 i;
 
-	for (i = 0; area && i < PGUARD_AREA_PAGES; i++)
-		if (area->pages[i])
-			put_page(area->pages[i]);
+	for (i = 0; area && i < PGUARD_RING_PAGES; i++)
+		if (area->ring.pages[i])
+			put_page(virt_to_page(area->ring.pages[i]));
 	kfree(area);
 }
 
 /* Tens of thousands of pages, which are not freed where the last thread exits. */
 static void areas_free(struct work_struct *work)
 {
-	struct areas *areas = container_of(work, struct areas, free);
+	struct areas *areas = container_of(to_rcu_work(work), struct areas, free);
 	u32 i;
 
 	for (i = 0; i < PGUARD_NR_AREAS; i++)
@@ -103,12 +102,13 @@ static void areas_free(struct work_struct *work)
 	kfree(areas);
 }
 
+/* Others may look at its rings for a grace period. */
 static void areas_put(struct areas *areas)
 {
 	if (!refcount_dec_and_test(&areas->refs))
 		return;
-	INIT_WORK(&areas->free, areas_free);
-	queue_work(pguard_free_wq, &areas->free);
+	INIT_RCU_WORK(&areas->free, areas_free);
+	queue_rcu_work(pguard_free_wq, &areas->free);
 }
 
 /* Those of some memory, if they are mapped, with a reference; or NULL. */
@@ -162,20 +162,22 @@ static void areas_close(struct vm_area_struct *vma)
 /* The page of an area, with a reference; made if it is not there.  Of areas that no thread took: any. */
 static struct page *area_page(struct areas *areas, unsigned long offset)
 {
-	struct pguard_area *area = areas ? READ_ONCE(areas->list[offset / PGUARD_AREA_PAGES]) : NULL;
-	struct page **at = area ? &area->pages[offset % PGUARD_AREA_PAGES] : NULL;
-	struct page *page = at ? READ_ONCE(*at) : NULL, *was;
+	struct area *area = areas ? READ_ONCE(areas->list[offset / PGUARD_RING_PAGES]) : NULL;
+	void **at = area ? &area->ring.pages[offset % PGUARD_RING_PAGES] : NULL;
+	void *there = at ? READ_ONCE(*at) : NULL;
+	struct page *page;
 
-	if (!page) {
+	if (!there) {
 		page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 		if (!page || !at)
 			return page;
-		was = cmpxchg(at, NULL, page);
-		if (was) {
+		there = cmpxchg(at, NULL, page_address(page));
+		if (!there)
+			there = page_address(page);
+		else
 			put_page(page);
-			page = was;
-		}
 	}
+	page = virt_to_page(there);
 	get_page(page);
 	return page;
 }
@@ -348,9 +350,9 @@ int pguard_areas_map(struct pguard_image *image)
 }
 
 /* A free one; its number is taken.  Or NULL. */
-static struct pguard_area *area_take(struct areas *areas)
+static struct area *area_take(struct areas *areas)
 {
-	struct pguard_area *area;
+	struct area *area;
 	u32 number;
 
 	spin_lock(&areas_lock);
@@ -367,9 +369,9 @@ static struct pguard_area *area_take(struct areas *areas)
 	if (area) {
 		area->areas = areas;
 		area->number = number;
-		area->pages[0] = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		area->ring.pages[0] = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
 	}
-	if (!area || !area->pages[0]) {
+	if (!area || !area->ring.pages[0]) {
 		kfree(area);
 		spin_lock(&areas_lock);
 		__clear_bit(number, areas->taken);
@@ -382,7 +384,7 @@ static struct pguard_area *area_take(struct areas *areas)
 }
 
 /* Nobody writes to it any more. */
-static void area_release(struct pguard_area *area)
+static void area_release(struct area *area)
 {
 	spin_lock(&areas_lock);
 	__clear_bit(area->number, area->areas->taken);
@@ -390,18 +392,19 @@ static void area_release(struct pguard_area *area)
 	areas_put(area->areas);
 }
 
-static u32 *area_head(const struct pguard_area *area)
+static struct area *area_of(struct pguard_hit_ring *ring)
 {
-	return page_address(area->pages[0]) + PGUARD_AREA_HEAD;
+	return container_of(ring, struct area, ring);
 }
 
-static void area_set(struct pguard_thread *thread, struct pguard_area *area)
+static void area_set(struct pguard_thread *thread, struct area *area)
 {
-	WRITE_ONCE(*area_head(area), pguard_stream_is_open() ? PGUARD_AREA_FREE : 0);
+	pguard_hit_ring_reset(&area->ring, pguard_stream_is_open() || thread->takes_noted);
 	gs_base_set(area->number * AREA_SIZE);
-	WRITE_ONCE(thread->area, area);
+	/* Who looks at it sees its head. */
+	smp_store_release(&thread->ring, &area->ring);
 	smp_mb(); /* pairs with xchg() in pguard_area_leave(), behind the mark */
-	if (READ_ONCE(thread->dead) && xchg(&thread->area, NULL)) {
+	if (READ_ONCE(thread->dead) && xchg(&thread->ring, NULL)) {
 		gs_base_set(0);
 		area_release(area);
 	}
@@ -411,38 +414,40 @@ static void area_set(struct pguard_thread *thread, struct pguard_area *area)
  * pguard_area_look() - give current an area if its process has some, or see that it is still right
  * @thread: of current
  *
- * Without one, as when there are too many threads, it is recorded by traps alone.
- *
  * Context: current, on its way to user mode or in a hooked call; may sleep.
- * Return: false if the program uses GS by now: nothing of it may jump.
+ * Return: 0, also if the process has none; enum perfguard_inline_refusal if nothing of it may jump,
+ * for what jumps is noted nowhere.
  */
-bool pguard_area_look(struct pguard_thread *thread)
+u32 pguard_area_look(struct pguard_thread *thread)
 {
-	struct pguard_area *area = READ_ONCE(thread->area);
+	struct pguard_hit_ring *ring = READ_ONCE(thread->ring);
 	struct areas *areas;
+	struct area *area;
 
-	if (area) {
+	if (ring) {
+		area = area_of(ring);
 		if (likely(gs_base() == area->number * AREA_SIZE))
-			return true;
-		if (xchg(&thread->area, NULL))
+			return 0;
+		if (xchg(&thread->ring, NULL))
 			area_release(area);
-		return false;
+		return PERFGUARD_INLINE_REFUSAL_GS;
 	}
 	areas = areas_get(current->mm);
 	if (!areas)
-		return true;
+		return 0;
 	area = gs_is_free() ? area_take(areas) : NULL;
-	if (!area) {
-		areas_put(areas);
-		return is_of_area(gs_base());
+	if (area) {
+		area_set(thread, area);
+		return 0;
 	}
-	area_set(thread, area);
-	return true;
+	areas_put(areas);
+	return is_of_area(gs_base()) ? PERFGUARD_INLINE_REFUSAL_THREADS
+				     : PERFGUARD_INLINE_REFUSAL_GS;
 }
 
 static void leave_run(struct callback_head *work)
 {
-	struct pguard_area *area = container_of(work, struct pguard_area, work);
+	struct area *area = container_of(work, struct area, work);
 
 	if (!(current->flags & PF_EXITING) && gs_base() == area->number * AREA_SIZE)
 		gs_base_set(0);
@@ -461,10 +466,12 @@ static void leave_run(struct callback_head *work)
  */
 void pguard_area_leave(struct pguard_thread *thread)
 {
-	struct pguard_area *area = xchg(&thread->area, NULL);
+	struct pguard_hit_ring *ring = xchg(&thread->ring, NULL);
+	struct area *area;
 
-	if (!area)
+	if (!ring)
 		return;
+	area = area_of(ring);
 	if (thread->task == current) {
 		/* An exec has taken it back. */
 		area_release(area);
@@ -478,70 +485,6 @@ void pguard_area_leave(struct pguard_thread *thread)
 		area_release(area);
 		module_put(THIS_MODULE);
 	}
-}
-
-/* What is there, NULL if its page was never touched. */
-static const void *area_at(const struct pguard_area *area, unsigned long offset)
-{
-	const struct page *page = READ_ONCE(area->pages[offset / PAGE_SIZE]);
-
-	return page ? page_address(page) + offset % PAGE_SIZE : NULL;
-}
-
-/* The entries below @end that are in one page with the last of them, not below @head. */
-static u32 run_begin(u32 end, u32 head)
-{
-	u32 in_page = (PGUARD_AREA_ENTRIES - end) % PAIRS_PER_PAGE;
-
-	return max_t(s32, (s32)end - (s32)(PAIRS_PER_PAGE - in_page), head);
-}
-
-/* The entries from the last one down to @head. */
-static void entries_report(struct pguard_thread *thread, const struct pguard_area *area, u32 head)
-{
-	u32 end, begin;
-
-	for (end = PGUARD_AREA_ENTRIES; end > head; end = begin) {
-		const struct pguard_noted_hit *hits;
-		const u64 *values;
-
-		begin = run_begin(end, head);
-		hits = area_at(area, PGUARD_AREA_PAIRS + 16 * begin);
-		values = area_at(area, PGUARD_AREA_VALUES + 8 * begin);
-		/* No landing has noted them. */
-		if (hits && values)
-			pguard_stream_put_noted(thread, hits, values, end - begin);
-	}
-}
-
-/**
- * pguard_area_drain() - put the hits of current's landings into the stream
- * @thread: of current
- *
- * Comes before all other events of the thread.  While the stream is closed the ring is full.
- *
- * Context: current; does not sleep.
- */
-void pguard_area_drain(struct pguard_thread *thread)
-{
-	/* Who takes it away leaves it to current to give it back. */
-	struct pguard_area *area = READ_ONCE(thread->area);
-	u32 head;
-
-	if (!area)
-		return;
-	head = READ_ONCE(*area_head(area)) / 2;
-	if (!pguard_stream_is_open()) {
-		WRITE_ONCE(*area_head(area), 0);
-		return;
-	}
-	/* Else they are of another recording. */
-	if (pguard_stream_knows(thread) && head <= PGUARD_AREA_ENTRIES) {
-		entries_report(thread, area, head);
-		if (!head)
-			pguard_stream_lose();
-	}
-	WRITE_ONCE(*area_head(area), PGUARD_AREA_FREE);
 }
 
 /**

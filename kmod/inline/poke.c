@@ -135,13 +135,15 @@ static bool is_ready(const struct pguard_region_use *use, const struct poke *pok
  * The next sites from @number on that are to change, as many as there is room for; those that
  * cannot are passed.  Returns how many.
  */
-static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *number, bool is_jump)
+static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *number, u32 last,
+		     bool is_jump)
 {
 	const struct pguard_region *region = use->region;
 	u32 nr = 0;
 
-	for (; *number < region->nr && nr < BATCH; ++*number) {
-		if (!region->heads[*number][0] || test_bit(*number, use->jumps) == is_jump)
+	for (; *number < last && nr < BATCH; ++*number) {
+		if (!region->heads[*number][0] || test_bit(*number, use->jumps) == is_jump ||
+		    (is_jump && region->jumps->list[*number].is_off))
 			continue;
 		/* What became of it without us is left as it is. */
 		if (!is_jump)
@@ -156,18 +158,20 @@ static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *num
 	return nr;
 }
 
-static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *number, bool is_jump)
+static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *number, u32 last,
+		      bool is_jump)
 {
 	u32 i, nr;
 
 	mmap_write_lock(use->mm);
 	/* The child of a fork that has failed, or what the OOM killer takes: it runs no more. */
 	if (check_stable_address_space(use->mm)) {
+		bitmap_zero(use->jumps, use->region->nr);
 		use->nr_jumps = 0;
 		mmap_write_unlock(use->mm);
 		return false;
 	}
-	nr = pokes_get(use, pokes, number, is_jump);
+	nr = pokes_get(use, pokes, number, last, is_jump);
 	if (nr && is_jump)
 		jumps_write(use, pokes, nr);
 	else if (nr)
@@ -176,24 +180,26 @@ static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *nu
 	for (i = 0; i < nr; i++)
 		poke_put(&pokes[i]);
 	cond_resched();
-	return *number < use->region->nr;
+	return *number < last;
 }
 
 /**
  * pguard_poke() - have the sites of a memory jump, or run into breakpoints again
  * @use: the region there; referenced, and its memory has users
+ * @first: the first site
+ * @last: the one behind the last
  * @is_jump: which of both
  *
  * Sites with other bytes than the file has are left alone.  Their uprobes are on.
  *
  * Context: may sleep; serialized by the caller; no map lock held.
  */
-void pguard_poke(struct pguard_region_use *use, bool is_jump)
+void pguard_poke(struct pguard_region_use *use, u32 first, u32 last, bool is_jump)
 {
 	struct poke *pokes = kmalloc_array(BATCH, sizeof(*pokes), GFP_KERNEL | __GFP_NOFAIL);
-	u32 number = 0;
+	u32 number = first;
 
-	while (poke_some(use, pokes, &number, is_jump))
+	while (poke_some(use, pokes, &number, last, is_jump))
 		;
 	kfree(pokes);
 }

@@ -18,6 +18,6 @@
 
 struct pguard_region_use;
 
-void pguard_poke(struct pguard_region_use *use, bool is_jump);
+void pguard_poke(struct pguard_region_use *use, u32 first, u32 last, bool is_jump);
 
 #endif /* _KMOD_INLINE_POKE_H */

@@ -206,8 +206,9 @@ static void landings_make(struct pguard_region *region, u32 areas)
 			.site = region->base + jump->offset,
 			.at = region->start + (unsigned long)i * PGUARD_LANDING_SIZE,
 			.areas = areas,
-			.id = jump->id,
+			.what = jump->what,
 			.sp_delta = jump->sp_delta,
+			.has_value = !(jump->what & PGUARD_NOTED_IS_GUARD),
 		};
 
 		if (pguard_landing_make(region->code + i * PGUARD_LANDING_SIZE, &spec) ||
@@ -293,15 +294,21 @@ static struct pguard_region_use *use_get(struct pguard_region *region, const str
 	return ret;
 }
 
-/* The next one that has jumps, referenced, and so is its memory; or NULL. */
-static struct pguard_region_use *use_next(struct pguard_region *region)
+/* Returns true if any site from @first to @last - 1 jumps. */
+static bool use_jumps(const struct pguard_region_use *use, u32 first, u32 last)
+{
+	return find_next_bit(use->jumps, last, first) < last;
+}
+
+/* The next one where some of the sites jump, referenced, and so is its memory; or NULL. */
+static struct pguard_region_use *use_next(struct pguard_region *region, u32 first, u32 last)
 {
 	struct pguard_region_use *use, *ret = NULL;
 
 	spin_lock(&region->lock);
 	list_for_each_entry(use, &region->uses, list)
 		/* Memory without users is on its way out, with what was mapped. */
-		if (READ_ONCE(use->nr_jumps) && mmget_not_zero(use->mm)) {
+		if (use_jumps(use, first, last) && mmget_not_zero(use->mm)) {
 			kref_get(&use->refs);
 			ret = use;
 			break;
@@ -339,8 +346,19 @@ void pguard_jumps_free(struct pguard_jumps *jumps)
 /* Returns true if they are the same sites of one file.  Context: any. */
 bool pguard_jumps_are_same(const struct pguard_jumps *a, const struct pguard_jumps *b)
 {
-	return a->inode == b->inode && a->nr == b->nr &&
-	       !memcmp(a->list, b->list, a->nr * sizeof(*a->list));
+	const struct pguard_jump *x, *y;
+	u32 i;
+
+	if (a->inode != b->inode || a->nr != b->nr)
+		return false;
+	for (i = 0; i < a->nr; i++) {
+		x = &a->list[i];
+		y = &b->list[i];
+		if (x->offset != y->offset || x->what != y->what || x->sp_delta != y->sp_delta ||
+		    memcmp(x->insn, y->insn, sizeof(x->insn)))
+			return false;
+	}
+	return true;
 }
 
 /**
@@ -405,7 +423,7 @@ int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 	}
 	if (!use)
 		return ret ?: -ENOENT;
-	pguard_poke(use, true);
+	pguard_poke(use, 0, region->nr, true);
 	use_put(use);
 	return 0;
 }
@@ -420,17 +438,18 @@ void pguard_jumps_leave(struct pguard_jumps *jumps)
 		use = use_get(region, current->mm);
 		if (!use)
 			continue;
-		pguard_poke(use, false);
+		pguard_poke(use, 0, region->nr, false);
 		use_put(use);
 	}
 }
 
-static void region_remove(struct pguard_region *region)
+/* The sites from @first to @last - 1, of which nothing jumps afterwards. */
+static void region_remove(struct pguard_region *region, u32 first, u32 last)
 {
 	struct pguard_region_use *use;
 
-	while ((use = use_next(region))) {
-		pguard_poke(use, false);
+	while ((use = use_next(region, first, last))) {
+		pguard_poke(use, first, last, false);
 		mmput_async(use->mm);
 		use_put(use);
 	}
@@ -450,5 +469,15 @@ void pguard_jumps_remove(struct pguard_jumps *jumps)
 	struct pguard_region *region;
 
 	list_for_each_entry(region, &jumps->regions, list)
-		region_remove(region);
+		region_remove(region, 0, jumps->nr);
+}
+
+/* The same of one site, which stays so until it is no longer off. */
+void pguard_jumps_remove_one(struct pguard_jumps *jumps, u32 number)
+{
+	struct pguard_region *region;
+
+	jumps->list[number].is_off = true;
+	list_for_each_entry(region, &jumps->regions, list)
+		region_remove(region, number, number + 1);
 }

@@ -13,6 +13,7 @@
 #define _KMOD_INLINE_REGION_H
 
 #include "inline/site-landing.h"
+#include "lib/noted-hit.h"
 
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -25,15 +26,17 @@ struct pguard_image;
 /**
  * struct pguard_jump - a site whose hits a landing can note
  * @offset: in the file
- * @id: what the hits' events carry
- * @sp_delta: from the stack pointer at the site to that at the function's entry
+ * @what: of the hits, see struct pguard_noted_hit
+ * @sp_delta: from the landing's stack pointer, when it begins, to that at the function's entry
+ * @is_off: it is not to jump for now
  * @insn: the instruction as it stands in the file
  * @window: the same, read
  */
 struct pguard_jump {
 	u64 offset;
-	u32 id;
+	u32 what;
 	u32 sp_delta;
+	bool is_off;
 	u8 insn[EMULATE_MAX_LENGTH];
 	struct pguard_window window;
 };
@@ -110,5 +113,6 @@ bool pguard_jumps_are_in(struct pguard_jumps *jumps, const struct mm_struct *mm)
 int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image);
 void pguard_jumps_leave(struct pguard_jumps *jumps);
 void pguard_jumps_remove(struct pguard_jumps *jumps);
+void pguard_jumps_remove_one(struct pguard_jumps *jumps, u32 number);
 
 #endif /* _KMOD_INLINE_REGION_H */

@@ -2,16 +2,13 @@
 
 #include "inline/site-landing.h"
 
-#include "inline/area.h"
-#include "trainstream/noted-hit.h"
+#include "target/hit-ring.h"
 
 #include <linux/errno.h>
 #include <linux/string.h>
 
 enum {
 	RED_ZONE = 128,
-	RETURN_ADDRESS = 8,	/* what a call has pushed before its landing */
-	NOWHERE = -1,		/* a field that does not go into the template */
 };
 
 /*
@@ -31,7 +28,7 @@ static const u8 note_begin[] = {
 	0x65, 0xc7, 0x04, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0,	/* movl $WHAT, %gs:PAIR + 8(, %rcx, 8) */
 };
 
-/* Where the function returns to. */
+/* Of a site to record: where the function returns to. */
 static const u8 note_value[] = {
 	0xff, 0xb4, 0x24, 0, 0, 0, 0,			/* push ENTRY(%rsp) */
 	0x65, 0x8f, 0x04, 0x8d, 0, 0, 0, 0,		/* pop %gs:VALUE(, %rcx, 4) */
@@ -79,21 +76,22 @@ static int put_target(u8 *field, unsigned long end, unsigned long target)
 /* Returns its length. */
 static u32 put_note(u8 *code, const struct pguard_landing_spec *spec)
 {
-	/* The call in the site's place has pushed by now. */
-	u32 delta = spec->sp_delta + (spec->window->kind == WINDOW_CALL ? RETURN_ADDRESS : 0);
-	u32 pairs = spec->areas + PGUARD_AREA_PAIRS;
-	u8 *value = code + sizeof(note_begin), *end = value + sizeof(note_value);
+	u32 pairs = spec->areas + PGUARD_RING_PAIRS;
+	u8 *value = code + sizeof(note_begin);
+	u8 *end = value + (spec->has_value ? sizeof(note_value) : 0);
 
 	memcpy(code, note_begin, sizeof(note_begin));
-	put_u32(code + BEGIN_HEAD_READ, spec->areas + PGUARD_AREA_HEAD);
+	put_u32(code + BEGIN_HEAD_READ, spec->areas + PGUARD_RING_HEAD);
 	code[BEGIN_FULL] = end - (code + BEGIN_FULL + 1);
-	put_u32(code + BEGIN_HEAD_WRITTEN, spec->areas + PGUARD_AREA_HEAD);
+	put_u32(code + BEGIN_HEAD_WRITTEN, spec->areas + PGUARD_RING_HEAD);
 	put_u32(code + BEGIN_SP, pairs);
 	put_u32(code + BEGIN_WHAT_AT, pairs + offsetof(struct pguard_noted_hit, what));
-	put_u32(code + BEGIN_WHAT, pguard_noted_hit_what(spec->id, delta));
-	memcpy(value, note_value, sizeof(note_value));
-	put_u32(value + VALUE_ENTRY, PGUARD_NOTED_BELOW + delta);
-	put_u32(value + VALUE_AT, spec->areas + PGUARD_AREA_VALUES);
+	put_u32(code + BEGIN_WHAT, spec->what);
+	if (spec->has_value) {
+		memcpy(value, note_value, sizeof(note_value));
+		put_u32(value + VALUE_ENTRY, PGUARD_NOTED_BELOW + spec->sp_delta);
+		put_u32(value + VALUE_AT, spec->areas + PGUARD_RING_VALUES);
+	}
 	memcpy(end, note_end, sizeof(note_end));
 	return end + sizeof(note_end) - code;
 }

@@ -26,8 +26,9 @@ enum {
  * @site: where it stands in memory
  * @at: where the landing stands
  * @areas: where the areas begin, below 2 GiB
- * @id: of the site
- * @sp_delta: from the stack pointer at the site to that at the function's entry
+ * @what: of the hits, see struct pguard_noted_hit
+ * @sp_delta: from the landing's stack pointer, when it begins, to that at the function's entry
+ * @has_value: it notes the word there
  */
 struct pguard_landing_spec {
 	const struct pguard_window *window;
@@ -35,8 +36,9 @@ struct pguard_landing_spec {
 	unsigned long site;
 	unsigned long at;
 	u32 areas;
-	u32 id;
+	u32 what;
 	u32 sp_delta;
+	bool has_value;
 };
 
 int pguard_landing_make(u8 code[PGUARD_LANDING_SIZE], const struct pguard_landing_spec *spec);

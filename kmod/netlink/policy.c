@@ -74,7 +74,7 @@ static const struct nla_policy pguard_site_del_nl_policy[PERFGUARD_A_SITE_TARGET
 static const struct nla_policy pguard_profile_new_nl_policy[PERFGUARD_A_PROFILE_FLAGS + 1] = {
 	[PERFGUARD_A_PROFILE_NAME] = { .type = NLA_NUL_STRING, .len = 1023, },
 	[PERFGUARD_A_PROFILE_HASH] = { .type = NLA_U64, },
-	[PERFGUARD_A_PROFILE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x1),
+	[PERFGUARD_A_PROFILE_FLAGS] = NLA_POLICY_MASK(NLA_U32, 0x3),
 };
 
 static const struct nla_policy pguard_profile_add_nl_policy[PERFGUARD_A_PROFILE_WEIGHTS + 1] = {

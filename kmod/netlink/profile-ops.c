@@ -33,8 +33,13 @@ static int profile_new(struct pguard_request *request)
 {
 	struct nlattr **attrs = request->info.attrs;
 	struct pguard_profile *profile;
-	int ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
+	u32 flags = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
+	int ret;
 
+	if (flags & PERFGUARD_PROFILE_FLAGS_PAPER && flags & PERFGUARD_PROFILE_FLAGS_INLINE)
+		return pguard_refuse_attr(request->info.extack, attrs[PERFGUARD_A_PROFILE_FLAGS],
+					  -EINVAL, "by the paper's rule no guard may jump");
+	ret = pguard_nl_reply_new(request, NLMSG_GOODSIZE) ?: pguard_nl_control_lock();
 	if (ret)
 		return ret;
 	profile = pguard_profile_new(nla_data(attrs[PERFGUARD_A_PROFILE_NAME]), request->owner);
@@ -44,7 +49,7 @@ static int profile_new(struct pguard_request *request)
 			NL_SET_ERR_MSG(request->info.extack, "too many profiles");
 	} else {
 		profile->hash = pguard_nl_u64(attrs[PERFGUARD_A_PROFILE_HASH]);
-		profile->flags = pguard_nl_u32(attrs[PERFGUARD_A_PROFILE_FLAGS]);
+		profile->flags = flags;
 		ret = nla_put_u32(request->reply, PERFGUARD_A_PROFILE_ID, profile->id);
 	}
 	mutex_unlock(&pguard_control);
@@ -425,6 +430,16 @@ int pguard_nl_part_dump_done(struct netlink_callback *cb)
 	return 0;
 }
 
+/* Who carries out its instruction now: enum perfguard_step_mode. */
+static u32 step_mode(const struct pguard_profile *profile, u32 i)
+{
+	const struct pguard_guard *guard = &profile->guards[i];
+
+	if (profile->noted && profile->noted->jumps[i] != PGUARD_NO_JUMP)
+		return PERFGUARD_STEP_MODE_INLINE;
+	return pguard_guard_step_mode(guard);
+}
+
 static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile, u32 i)
 {
 	const struct pguard_guard *guard = &profile->guards[i];
@@ -436,9 +451,10 @@ static int fill_guard(struct sk_buff *skb, const struct pguard_profile *profile,
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_OBJECT, guard->site.object) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_OFFSET, guard->site.offset) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_STATE, READ_ONCE(guard->state)) ||
-	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE, pguard_guard_step_mode(guard)) ||
+	       nla_put_u32(skb, PERFGUARD_A_GUARD_STEP_MODE, step_mode(profile, i)) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_HITS, sums.hits) ||
 	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_STEPPED, sums.stepped) ||
+	       pguard_nl_put64(skb, PERFGUARD_A_GUARD_NOTED, sums.noted) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHEDS, READ_ONCE(guard->sheds)) ||
 	       nla_put_u32(skb, PERFGUARD_A_GUARD_SHARE_PPM, READ_ONCE(guard->share));
 }

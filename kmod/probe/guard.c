@@ -3,6 +3,7 @@
 #include "probe/guard.h"
 
 #include "probe/late-hit.h"
+#include "target/hit-ring.h"
 #include "target/image.h"
 #include "unit/unit.h"
 
@@ -71,7 +72,7 @@ static noinline void judge(struct pguard_thread *thread, struct pguard_inference
 		pguard_account_current(&thread->mark, account.elapsed, &account);
 	if (unlikely(word & PGUARD_PHASE_STOPPED))
 		pguard_unit_take_stopped(thread, word, &account);
-	pguard_inference_judge(inference, &account, &finding);
+	pguard_inference_judge(inference, inference->verdict, &account, &finding);
 	inference->judged = inference->verdict;
 	inference->quiet = finding.left_ns == U64_MAX
 				   ? U64_MAX
@@ -101,17 +102,19 @@ static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 }
 
 /* That an event site was met says nothing where training had no guard there. */
-static void meet(const struct pguard_site *site, struct pguard_thread *thread,
-		 struct pguard_inference *inference, u32 depth)
+static void meet(struct pguard_thread *thread, struct pguard_inference *inference, u32 guard,
+		 u32 depth, bool is_event)
 {
 	const struct infer_table *table = &inference->loop->table;
-	u64 key = infer_key(site->id, depth);
+	u64 key = infer_key(guard, depth);
 	const struct infer_slot *slot = infer_find(table, key);
 
 	if (slot->key == key)
 		see_to(thread, pguard_inference_meet(inference, slot));
-	else if (!site->events)
-		pguard_inference_meet_unknown(inference, site->id, depth);
+	else if (!is_event)
+		pguard_inference_meet_unknown(inference, guard, depth);
+	if (pguard_stream_wants_units(thread->image->target))
+		stream_hit(thread, inference, guard, depth);
 }
 
 /*
@@ -133,11 +136,79 @@ static void hit(const struct pguard_site *site, struct pguard_thread *thread,
 		pguard_unit_event_site(thread, now);
 	if (!(thread->unit & PGUARD_PHASE_RUNNING))
 		return count_stray(site->profile, now);
-	meet(site, thread, inference, depth);
-	if (pguard_stream_wants_units(thread->image->target))
-		stream_hit(thread, inference, site->id, depth);
+	meet(thread, inference, site->id, depth, site->events);
 	check(thread, inference, regs, now);
 	inference->checks += pguard_clock() - now;
+}
+
+/* A hit that a landing has noted, of which the verdict cache does not know what it means. */
+static noinline void meet_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+				u32 guard, u64 key)
+{
+	u64 depth = key - infer_key(guard, 0);
+
+	if (depth && depth <= INFER_MAX_DEPTH)
+		meet(thread, inference, guard, depth, false);
+	else
+		count_stray(inference->profile, pguard_clock());
+}
+
+/* pguard_guard_take_noted() of hits that are recorded, each. */
+void pguard_guard_record_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			       const struct pguard_hit_run *run)
+{
+	const struct pguard_profile *profile = inference->profile;
+	u32 i = run->nr, guard;
+
+	preempt_disable_notrace();
+	while (i--) {
+		guard = READ_ONCE(run->hits[i].what) - profile->noted->first;
+		if (guard >= profile->nr_guards)
+			continue;
+		pguard_profile_this_cpu(profile)->noted[guard]++;
+		meet_noted(thread, inference, guard,
+			   profile->noted->keys[guard] + inference->frame -
+				   READ_ONCE(run->hits[i].sp));
+	}
+	preempt_enable_notrace();
+}
+
+/**
+ * pguard_guard_take_noted() - the unit that runs has met what landings have noted
+ * @thread: of current, in a unit
+ * @inference: of the thread
+ * @run: the hits; those that are of no guard of the profile are passed over
+ *
+ * A program that writes there says nothing worse than what it can do: which contexts it meets.
+ *
+ * Context: current; does not sleep or fault.
+ */
+void pguard_guard_take_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			     const struct pguard_hit_run *run)
+{
+	const struct pguard_transition *transitions = inference->cache->transitions, *transition;
+	const struct pguard_noted_hit *hit, *last = run->hits;
+	const struct pguard_profile *profile = inference->profile;
+	u32 first = profile->noted->first, nr_guards = profile->nr_guards, guard;
+	const u64 *keys = profile->noted->keys;
+	u32 shift = inference->cache->shift;
+	u64 frame = inference->frame, key, *nr_hits;
+
+	preempt_disable_notrace();
+	nr_hits = pguard_profile_this_cpu(profile)->noted;
+	for (hit = last + run->nr; hit-- > last;) {
+		guard = READ_ONCE(hit->what) - first;
+		if (unlikely(guard >= nr_guards))
+			continue;
+		nr_hits[guard]++;
+		key = keys[guard] + frame - READ_ONCE(hit->sp);
+		if (likely(pguard_transitions_find(transitions, shift, inference->verdict, key,
+						   &transition)))
+			pguard_inference_follow(inference, transition);
+		else
+			meet_noted(thread, inference, guard, key);
+	}
+	preempt_enable_notrace();
 }
 
 /* The state of current, see pguard_guard_state(); NULL if it is of another target. */

@@ -139,6 +139,12 @@ pguard_guard_hit(const struct pguard_site *site, const struct pt_regs *regs,
 	return pguard_guard_end(hit->thread, inference, hit->now);
 }
 
+struct pguard_hit_run;
+
+void pguard_guard_take_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			     const struct pguard_hit_run *run);
+void pguard_guard_record_noted(struct pguard_thread *thread, struct pguard_inference *inference,
+			       const struct pguard_hit_run *run);
 void pguard_guard_start(const struct pguard_site *site, const struct pt_regs *regs);
 bool pguard_guard_hit_slow(const struct pguard_site *site, const struct pt_regs *regs, u64 now);
 void pguard_guard_check(struct pguard_thread *thread, u64 now);

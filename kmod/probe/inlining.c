@@ -5,6 +5,7 @@
 #include "inline/area.h"
 #include "inline/refusal.h"
 #include "inline/region.h"
+#include "probe/noted-hits.h"
 #include "probe/site.h"
 #include "target/image.h"
 #include "target/target-lock.h"
@@ -48,6 +49,12 @@ static LIST_HEAD(inlinings);
 
 /* Counts the begins, so that each thread visits each of them once. */
 static u32 generation;
+
+/* It is raised when there is something for threads to see to.  Context: any. */
+u32 pguard_inlining_generation(void)
+{
+	return READ_ONCE(generation);
+}
 
 static struct pguard_inlining *inlining_find(const struct pguard_target *target,
 					     const struct pguard_jumps *jumps)
@@ -130,6 +137,29 @@ void pguard_inlining_end(struct pguard_inlining *inlining)
 	mutex_lock(&inlining_lock);
 	inlining->is_active = false;
 	pguard_jumps_remove(inlining->jumps);
+	/* Others may have sites at the same places. */
+	WRITE_ONCE(generation, generation + 1);
+	mutex_unlock(&inlining_lock);
+}
+
+/**
+ * pguard_inlining_put_off() - have one site jump no more for now; its probe is on
+ *
+ * Context: as pguard_inlining_end().
+ */
+void pguard_inlining_put_off(struct pguard_jumps *jumps, u32 number)
+{
+	mutex_lock(&inlining_lock);
+	pguard_jumps_remove_one(jumps, number);
+	mutex_unlock(&inlining_lock);
+}
+
+/* Have it jump again, when threads come by; its probe is on.  Context: the same. */
+void pguard_inlining_put_on(struct pguard_jumps *jumps, u32 number)
+{
+	mutex_lock(&inlining_lock);
+	jumps->list[number].is_off = false;
+	WRITE_ONCE(generation, generation + 1);
 	mutex_unlock(&inlining_lock);
 }
 
@@ -191,17 +221,22 @@ static void process_visit(struct pguard_thread *thread)
 
 	if (mutex_lock_killable(&inlining_lock))
 		return;
-	if (refusal == PERFGUARD_INLINE_REFUSAL_GS)
+	if (!refusal)
+		refusal = sites_jump(thread) ?: pguard_area_look(thread);
+	/* Most visits are before the first wait of a thread that starts. */
+	if (thread->profile)
+		pguard_noted_hits_begin(thread);
+	/* They may have become jumps before. */
+	if (refusal == PERFGUARD_INLINE_REFUSAL_GS || refusal == PERFGUARD_INLINE_REFUSAL_THREADS)
 		sites_stay(thread);
-	else if (!refusal)
-		refusal = sites_jump(thread);
 	if (refusal) {
 		WRITE_ONCE(target->inline_refused_pid, current->tgid);
 		WRITE_ONCE(target->inline_refusal, refusal);
 	}
 	mutex_unlock(&inlining_lock);
-	if (!refusal)
-		pguard_area_look(thread);
+	/* Those whose guards are to jump, and that have no ring yet, are to look. */
+	if (thread->takes_noted)
+		pguard_target_unsettle(target);
 }
 
 static void inlining_visit_run(struct callback_head *work)

@@ -9,6 +9,8 @@
 #ifndef _KMOD_PROBE_INLINING_H
 #define _KMOD_PROBE_INLINING_H
 
+#include <linux/types.h>
+
 struct pguard_inlining;
 struct pguard_jumps;
 struct pguard_site;
@@ -20,8 +22,11 @@ struct pguard_inlining *pguard_inlining_get(struct pguard_target *target,
 struct pguard_jumps *pguard_inlining_jumps(const struct pguard_inlining *inlining);
 void pguard_inlining_begin(struct pguard_inlining *inlining);
 void pguard_inlining_end(struct pguard_inlining *inlining);
+void pguard_inlining_put_off(struct pguard_jumps *jumps, u32 number);
+void pguard_inlining_put_on(struct pguard_jumps *jumps, u32 number);
 void pguard_inlining_forget(struct pguard_target *target);
 void pguard_inlining_visit(struct pguard_thread *thread);
+u32 pguard_inlining_generation(void);
 void pguard_inlining_hit(const struct pguard_site *site);
 
 #endif /* _KMOD_PROBE_INLINING_H */

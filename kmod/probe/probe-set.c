@@ -3,6 +3,7 @@
 #include "probe/probe-set.h"
 
 #include "inline/region.h"
+#include "lib/noted-hit.h"
 #include "lib/refuse.h"
 #include "probe/code.h"
 #include "probe/inlining.h"
@@ -10,10 +11,10 @@
 #include "profile/profile.h"
 #include "target/image.h"
 #include "target/target-lock.h"
-#include "trainstream/noted-hit.h"
 
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/jhash.h>
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/netlink.h>
@@ -27,7 +28,9 @@
  * @target: whose threads come by them, referenced
  * @profile: whose guards they are, in its order, referenced; else NULL, and
  * @path: keeps the file
- * @inlining: those of its sites that are to jump, or NULL; kept until its target goes
+ * @inlinings: by object of the profile, else one, those of its sites that are to jump, or NULL; kept
+ *	until its target goes
+ * @nr_inlinings: how many
  * @room: for so many, among all probes there may be
  * @nr: how many they are
  */
@@ -36,7 +39,8 @@ struct batch {
 	struct pguard_target *target;
 	struct pguard_profile *profile;
 	struct path path;
-	struct pguard_inlining *inlining;
+	struct pguard_inlining **inlinings;
+	u32 nr_inlinings;
 	u32 room;
 	u32 nr;
 	struct pguard_probe probes[];
@@ -71,7 +75,7 @@ static int site_add(struct batch *batch, const struct pguard_probe_set_spec *spe
 		.site.id = site->id,
 		.site.sp_delta = site->sp_delta,
 		.site.one_shot = spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT,
-		.site.jumps = pguard_inlining_jumps(batch->inlining),
+		.site.jumps = batch->nr_inlinings ? pguard_inlining_jumps(batch->inlinings[0]) : NULL,
 	};
 	if (probe->site.one_shot || IS_ERR(code) ||
 	    pguard_code_read(code, site->offset, &probe->code))
@@ -144,6 +148,7 @@ static void batch_free(struct batch *batch)
 	nr_probes -= batch->room;
 	mutex_unlock(&pguard_control);
 	pguard_target_put(batch->target);
+	kfree(batch->inlinings);
 	kvfree(batch);
 }
 
@@ -182,13 +187,30 @@ static u32 sites_add(struct batch *batch, const struct pguard_probe_set_spec *sp
 	return nr_refused;
 }
 
+/* One more of them, if the instruction allows it. */
+static bool jumps_add(struct pguard_jumps *jumps, struct file *code, u64 offset, u32 sp_delta,
+		      u32 what)
+{
+	struct pguard_jump *jump = &jumps->list[jumps->nr];
+
+	if (pguard_code_window(code, offset, jump->insn, &jump->window))
+		return false;
+	jump->offset = offset;
+	jump->what = what;
+	jump->sp_delta = sp_delta;
+	/* By then the call in the site's place has pushed. */
+	if (jump->window.kind == WINDOW_CALL)
+		jump->sp_delta += sizeof(u64);
+	jumps->nr++;
+	return true;
+}
+
 /* Those of the sites whose instruction allows it, by their order; or ERR_PTR(). */
 static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 {
 	struct file *code = pguard_code_open(&spec->file->f_path);
+	const struct perfguard_site *site;
 	struct pguard_jumps *jumps;
-	struct pguard_jump *jump;
-	u32 i;
 
 	if (IS_ERR(code))
 		return ERR_CAST(code);
@@ -198,40 +220,57 @@ static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 		return ERR_PTR(-ENOMEM);
 	}
 	jumps->inode = d_real_inode(spec->file->f_path.dentry);
-	for (i = 0; i < spec->nr; i++) {
-		jump = &jumps->list[jumps->nr];
+	for (site = spec->sites; site < spec->sites + spec->nr; site++) {
 		/* What the note reads there must not fault, whatever the distance is said to be. */
-		if (spec->sites[i].sp_delta > PGUARD_NOTED_MAX_DELTA || spec->sites[i].sp_delta % 8 ||
-		    spec->sites[i].id > PGUARD_NOTED_MAX_ID ||
-		    pguard_code_window(code, spec->sites[i].offset, jump->insn, &jump->window))
-			continue;
-		jump->offset = spec->sites[i].offset;
-		jump->id = spec->sites[i].id;
-		jump->sp_delta = spec->sites[i].sp_delta;
-		jumps->nr++;
+		if (site->sp_delta <= PGUARD_NOTED_MAX_DELTA && !(site->sp_delta % 8) &&
+		    site->id <= PGUARD_NOTED_MAX_ID)
+			jumps_add(jumps, code, site->offset, site->sp_delta,
+				  pguard_noted_site(site->id, site->sp_delta));
 		cond_resched();
 	}
 	__fput_sync(code);
 	return jumps;
 }
 
-/* Before the first probe is on: sites point to it. */
-static int batch_inline(struct batch *batch, const struct pguard_probe_set_spec *spec)
+static int inlinings_alloc(struct batch *batch, u32 nr)
 {
-	struct pguard_jumps *jumps;
+	batch->inlinings = kcalloc(nr, sizeof(*batch->inlinings), GFP_KERNEL);
+	if (!batch->inlinings)
+		return -ENOMEM;
+	batch->nr_inlinings = nr;
+	return 0;
+}
 
-	if (!(spec->flags & PERFGUARD_SITE_FLAGS_INLINE) ||
-	    spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT)
-		return 0;
-	jumps = jumps_find(spec);
+/* @jumps are taken over, or ERR_PTR(). */
+static int inlining_add(struct batch *batch, u32 i, struct pguard_jumps *jumps)
+{
 	if (IS_ERR(jumps))
 		return PTR_ERR(jumps);
 	if (!jumps->nr) {
 		pguard_jumps_free(jumps);
 		return 0;
 	}
-	batch->inlining = pguard_inlining_get(batch->target, jumps);
-	return batch->inlining ? 0 : -ENOMEM;
+	batch->inlinings[i] = pguard_inlining_get(batch->target, jumps);
+	return batch->inlinings[i] ? 0 : -ENOMEM;
+}
+
+/* Their probes are on. */
+static void batch_begin(struct batch *batch)
+{
+	u32 i;
+
+	for (i = 0; i < batch->nr_inlinings; i++)
+		if (batch->inlinings[i])
+			pguard_inlining_begin(batch->inlinings[i]);
+}
+
+/* Before the first probe is on: sites point to it. */
+static int batch_inline(struct batch *batch, const struct pguard_probe_set_spec *spec)
+{
+	if (!(spec->flags & PERFGUARD_SITE_FLAGS_INLINE) ||
+	    spec->flags & PERFGUARD_SITE_FLAGS_ONE_SHOT)
+		return 0;
+	return inlinings_alloc(batch, 1) ?: inlining_add(batch, 0, jumps_find(spec));
 }
 
 /**
@@ -273,8 +312,7 @@ int pguard_probe_set_add(struct pguard_target *target, const struct pguard_probe
 		batch_free(batch);
 		return 0;
 	}
-	if (batch->inlining)
-		pguard_inlining_begin(batch->inlining);
+	batch_begin(batch);
 	batch_list(batch);
 	return 0;
 }
@@ -284,11 +322,73 @@ static void batch_off(struct batch *batch)
 {
 	u32 i;
 
-	pguard_inlining_end(batch->inlining);
+	for (i = 0; i < batch->nr_inlinings; i++)
+		pguard_inlining_end(batch->inlinings[i]);
 	for (i = batch->nr; i--;) {
 		pguard_probe_unregister(&batch->probes[i]);
 		cond_resched();
 	}
+}
+
+/* The jumps of the file of guard @i, or NULL. */
+static struct pguard_jumps *guard_jumps(const struct batch *batch, u32 i)
+{
+	u32 object = batch->profile->guards[i].site.object;
+
+	return batch->nr_inlinings ? pguard_inlining_jumps(batch->inlinings[object]) : NULL;
+}
+
+/* By what the notes of a profile's hits differ from those of one with other guards. */
+static u32 guards_tag(const struct pguard_profile *profile)
+{
+	u32 i, tag = 0;
+
+	for (i = 0; i < profile->nr_guards; i++)
+		tag = jhash(&profile->guards[i].site, sizeof(profile->guards[i].site), tag);
+	return pguard_noted_guards(tag);
+}
+
+/*
+ * Those of a file's guards that can jump; or ERR_PTR().  Where an event or a life may begin
+ * the thread has to come into the kernel.
+ */
+static struct pguard_jumps *guards_find(const struct pguard_profile *profile, u32 object,
+					struct file *code)
+{
+	struct pguard_jumps *jumps = pguard_jumps_alloc(profile->nr_guards);
+	struct pguard_noted_guards *noted = profile->noted;
+	const struct pguard_guard *guard;
+	u32 i;
+
+	if (!jumps)
+		return ERR_PTR(-ENOMEM);
+	jumps->inode = profile->objects[object].inode;
+	for (i = 0; i < profile->nr_guards; i++) {
+		guard = &profile->guards[i];
+		if (guard->site.object != object || guard->events || guard->starts ||
+		    !jumps_add(jumps, code, guard->site.offset, guard->site.sp_delta,
+			       noted->first + i))
+			continue;
+		noted->jumps[i] = jumps->nr - 1;
+		noted->keys[i] = infer_key(i, 0) - PGUARD_NOTED_BELOW -
+				 jumps->list[noted->jumps[i]].sp_delta;
+		cond_resched();
+	}
+	return jumps;
+}
+
+/* Have guards of a profile that is not armed yet jump where they can. */
+static int guards_inline(struct batch *batch, struct file *const *files)
+{
+	struct pguard_profile *profile = batch->profile;
+	int ret = inlinings_alloc(batch, profile->nr_objects);
+	u32 i;
+
+	if (!ret)
+		ret = pguard_profile_make_noted(profile, guards_tag(profile));
+	for (i = 0; !ret && i < profile->nr_objects; i++)
+		ret = inlining_add(batch, i, guards_find(profile, i, files[i]));
+	return ret;
 }
 
 /* Put the probe of guard @i on, the next one of its batch. */
@@ -312,6 +412,8 @@ static int guard_add(struct batch *batch, u32 i, struct file *const *files)
 		.id = i,
 		.sp_delta = guard->site.sp_delta,
 		.key = infer_key(i, 0) - guard->site.sp_delta,
+		.jumps = guard_jumps(batch, i),
+		.jump = profile->noted ? profile->noted->jumps[i] : PGUARD_NO_JUMP,
 	};
 	ret = pguard_code_read(files[guard->site.object], probe->offset, &probe->code);
 	if (ret)
@@ -382,12 +484,17 @@ static int batch_guard(struct batch *batch, const bool *is_cancelled,
 		       struct netlink_ext_ack *extack)
 {
 	struct file **files = files_open(batch->profile, extack);
-	int ret;
+	int ret = 0;
 
 	if (IS_ERR(files))
 		return PTR_ERR(files);
-	ret = guards_add(batch, files, is_cancelled);
-	if (ret && ret != -EINTR)
+	if (batch->profile->flags & PERFGUARD_PROFILE_FLAGS_INLINE)
+		ret = guards_inline(batch, files);
+	if (!ret)
+		ret = guards_add(batch, files, is_cancelled);
+	if (!ret)
+		batch_begin(batch);
+	else if (ret != -EINTR)
 		guard_refuse(batch->profile, batch->nr, ret, extack);
 	files_close(files, batch->profile->nr_objects);
 	return ret;

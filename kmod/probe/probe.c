@@ -4,6 +4,7 @@
 
 #include "probe/guard.h"
 #include "probe/inlining.h"
+#include "probe/noted-hits.h"
 #include "profile/profile.h"
 #include "target/target-lock.h"
 
@@ -112,12 +113,25 @@ static int event_handler(PGUARD_UPROBE_HANDLER_ARGS)
 	return hit_fast(container_of(self, struct pguard_probe, consumer), regs, true);
 }
 
+/* Of a profile whose guards jump where they can. */
+static int jumping_handler(PGUARD_UPROBE_HANDLER_ARGS)
+{
+	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+
+	pguard_noted_hits_before(&probe->site);
+	if (!pguard_clock_is_tsc())
+		return hit_slow(probe, regs, pguard_clock());
+	return hit_fast(probe, regs, probe->site.events);
+}
+
 /* Where the lives of threads begin. */
 static int start_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
 	u64 now = pguard_clock();
 
+	if (probe->site.profile->noted)
+		pguard_noted_hits_before(&probe->site);
 	pguard_guard_start(&probe->site, regs);
 	return hit_slow(probe, regs, now);
 }
@@ -139,6 +153,8 @@ static int (*handler_of(const struct pguard_site *site))(PGUARD_UPROBE_HANDLER_A
 		return record_handler;
 	if (site->starts)
 		return start_handler;
+	if (site->profile->noted)
+		return jumping_handler;
 	if (site->profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER || !pguard_clock_is_tsc())
 		return slow_handler;
 	return site->events ? event_handler : guard_handler;
@@ -183,6 +199,12 @@ void pguard_probe_look(struct pguard_probe *probe)
 		WRITE_ONCE(profile->guards[probe->site.id].is_shared, !is_last);
 }
 
+/* Returns true if it is a guard's that jumps where it can. */
+static bool is_to_jump(const struct pguard_probe *probe)
+{
+	return probe->site.profile && probe->site.jumps && probe->site.jump != PGUARD_NO_JUMP;
+}
+
 /**
  * pguard_probe_register() - put a probe on
  * @probe: with its inode, offset, code and site filled in; off, and no handler
@@ -208,6 +230,8 @@ int pguard_probe_register(struct pguard_probe *probe)
 		return PTR_ERR(probe->handle);
 	probe->end = pguard_uprobe_end(&probe->consumer);
 	probe->is_on = true;
+	if (is_to_jump(probe))
+		pguard_inlining_put_on(probe->site.jumps, probe->site.jump);
 	pguard_probe_look(probe);
 	return 0;
 }
@@ -224,6 +248,9 @@ void pguard_probe_unregister(struct pguard_probe *probe)
 	pguard_target_assert_probe(probe->site.target);
 	if (!probe->is_on)
 		return;
+	/* No byte of a jump may be left where the breakpoint goes. */
+	if (is_to_jump(probe))
+		pguard_inlining_put_off(probe->site.jumps, probe->site.jump);
 	pguard_uprobe_unregister(probe->handle, probe->inode, probe->offset, &probe->consumer);
 	probe->is_on = false;
 }

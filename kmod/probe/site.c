@@ -2,8 +2,8 @@
 
 #include "probe/site.h"
 
-#include "inline/area.h"
 #include "inline/region.h"
+#include "probe/noted-hits.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/thread.h"
@@ -73,7 +73,7 @@ static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
 	preempt_enable_notrace();
 	if (!thread)
 		return false;
-	pguard_area_drain(thread);
+	pguard_noted_hits_take(thread);
 	return pguard_stream_put(thread, PERFGUARD_EVENT_KIND_HIT, site->id, sp, value);
 }
 

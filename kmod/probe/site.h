@@ -20,7 +20,8 @@ struct pt_regs;
  * @profile: whose guard it is, NULL if it is no guard but a site to record
  * @sums: how often that was hit
  * @left: so many hits of the profile's guards more, and the CPU reports them
- * @jumps: of its batch, if it is one to record and an instruction that can be a jump's place
+ * @jumps: of its batch and file, if some of those are to jump where they can
+ * @jump: of a guard: its number among these, or PGUARD_NO_JUMP
  * @id: what the events of its hits carry; the index of the guard
  * @sp_delta: from the stack pointer here to that at the function's entry
  * @key: infer_key() of the guard, for a stack pointer of 0 and a frame at 0
@@ -37,6 +38,7 @@ struct pguard_site {
 	s32 __percpu *left;
 	u64 key;
 	struct pguard_jumps *jumps;
+	u32 jump;
 	u32 id;
 	u32 sp_delta;
 	u32 events;

@@ -309,14 +309,14 @@ static const struct pguard_limits *limits_of_best(const struct pguard_inference 
 /**
  * pguard_inference_soon() - until when the unit that runs is not late, wherever its time goes
  * @inference: of any thread
+ * @verdict: of the unit, read once
  *
  * Context: any; an RCU section for another's.
  * Return: ns of its time; 0 if it never is late.
  */
-u64 pguard_inference_soon(const struct pguard_inference *inference)
+u64 pguard_inference_soon(const struct pguard_inference *inference,
+			  const struct pguard_verdict *verdict)
 {
-	/* As below. */
-	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	const struct pguard_limits *limits = limits_of_best(inference, verdict);
 	struct pguard_limits room;
 
@@ -326,6 +326,7 @@ u64 pguard_inference_soon(const struct pguard_inference *inference)
 /**
  * pguard_inference_judge() - is the unit that runs late
  * @inference: of any thread
+ * @verdict: of the unit, read once
  * @account: so far
  * @ret: filled in
  *
@@ -336,10 +337,9 @@ u64 pguard_inference_soon(const struct pguard_inference *inference)
  * Context: any; an RCU section for another's.
  */
 void pguard_inference_judge(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict,
 			    const struct pguard_account *account, struct pguard_finding *ret)
 {
-	/* Pairs with whoever changes it, and makes what it points to before. */
-	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	const struct pguard_limits *limits = limits_of_best(inference, verdict);
 	u64 added_ns = pguard_inference_added_ns(inference, account);
 	struct pguard_limits room;
@@ -501,7 +501,8 @@ static u32 report_unknown(const struct pguard_inference *inference, struct perfg
  * @ret: room for @room of them
  * @room: of more, those with the smallest numbers are reported
  *
- * Of two that share a hit slot, one is reported.
+ * Of two that share a hit slot, one is reported; and of a verdict that is not the inference's, where
+ * hits that were noted are not taken yet, one hit of each.
  *
  * Context: any; an RCU section for another's.
  * Return: how many they are.
@@ -510,7 +511,8 @@ u32 pguard_inference_met(const struct pguard_inference *inference,
 			 const struct pguard_verdict *verdict, struct perfguard_met *ret, u32 room)
 {
 	const struct infer_table *table = &inference->loop->table;
-	u64 shared = shared_hit_slots(inference, verdict);
+	u64 shared = verdict == READ_ONCE(inference->verdict) ?
+			     shared_hit_slots(inference, verdict) : U64_MAX;
 	u32 nr = report_unknown(inference, ret, room);
 	u32 i, hit_slot;
 

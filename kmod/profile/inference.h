@@ -11,6 +11,7 @@
 #define _KMOD_PROFILE_INFERENCE_H
 
 #include "lib/account.h"
+#include "lib/noted-hit.h"
 #include "profile/finding.h"
 #include "profile/profile.h"
 
@@ -170,8 +171,32 @@ static __always_inline bool pguard_inference_is_soon(const struct pguard_inferen
 	return elapsed <= READ_ONCE(inference->loop->ticks[inference->verdict->final].soon_ns);
 }
 
-u64 pguard_inference_soon(const struct pguard_inference *inference);
+/**
+ * pguard_inference_noted_key() - the context of a hit that a landing has noted
+ * @inference: of any thread; in an RCU section if it is another's
+ * @hit: it; the program may write to it meanwhile
+ * @key: set to it, as infer_key(); may be no context's
+ *
+ * Context: any.
+ * Return: false if it is of no guard of the profile.
+ */
+static __always_inline bool
+pguard_inference_noted_key(const struct pguard_inference *inference,
+			   const struct pguard_noted_hit *hit, u64 *key)
+{
+	const struct pguard_profile *profile = inference->profile;
+	u32 guard = READ_ONCE(hit->what) - profile->noted->first;
+
+	if (unlikely(guard >= profile->nr_guards))
+		return false;
+	*key = profile->noted->keys[guard] + READ_ONCE(inference->frame) - READ_ONCE(hit->sp);
+	return *key >> 32 == guard;
+}
+
+u64 pguard_inference_soon(const struct pguard_inference *inference,
+			  const struct pguard_verdict *verdict);
 void pguard_inference_judge(const struct pguard_inference *inference,
+			    const struct pguard_verdict *verdict,
 			    const struct pguard_account *account, struct pguard_finding *ret);
 bool pguard_inference_judge_end(const struct pguard_inference *inference,
 				const struct pguard_account *account, struct pguard_finding *ret);

@@ -245,6 +245,37 @@ int pguard_profile_make_counters(struct pguard_profile *profile)
 	return 0;
 }
 
+/**
+ * pguard_profile_make_noted() - some guards of a profile that is not armed yet are to jump
+ * @profile: with its counters
+ * @first: what the hits of the first guard are noted as
+ *
+ * Context: may sleep.
+ * Return: 0, and profile->noted has none that jumps; -ENOMEM, and what is there goes with the tables.
+ */
+int pguard_profile_make_noted(struct pguard_profile *profile, u32 first)
+{
+	u32 nr = profile->nr_guards;
+	int cpu;
+
+	profile->noted = kzalloc(sizeof(*profile->noted), GFP_KERNEL);
+	if (!profile->noted)
+		return -ENOMEM;
+	profile->noted->first = first;
+	profile->noted->keys = pguard_profile_room(nr * sizeof(u64));
+	profile->noted->jumps = pguard_profile_room(nr * sizeof(u32));
+	if (!profile->noted->keys || !profile->noted->jumps)
+		return -ENOMEM;
+	memset(profile->noted->jumps, 0xff, nr * sizeof(u32));
+	for_each_possible_cpu(cpu) {
+		profile->cpus[cpu].noted = pguard_profile_room(nr * sizeof(u64));
+		if (!profile->cpus[cpu].noted)
+			return -ENOMEM;
+		profile->bytes += nr * sizeof(u64);
+	}
+	return 0;
+}
+
 /* Free what pguard_tables_make() made.  Context: may sleep; nobody uses them. */
 void pguard_profile_free_tables(struct pguard_profile *profile)
 {
@@ -253,8 +284,10 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	int cpu;
 
 	if (profile->cpus)
-		for_each_possible_cpu(cpu)
+		for_each_possible_cpu(cpu) {
 			kvfree(profile->cpus[cpu].types);
+			kvfree(profile->cpus[cpu].noted);
+		}
 	if (profile->guards)
 		for (i = 0; i < profile->nr_guards; i++)
 			free_percpu(profile->guards[i].sums);
@@ -271,6 +304,11 @@ void pguard_profile_free_tables(struct pguard_profile *profile)
 	kvfree(profile->loops);
 	pguard_wait_sites_put(profile->sites);
 	kvfree(profile->guards);
+	if (profile->noted) {
+		kvfree(profile->noted->keys);
+		kvfree(profile->noted->jumps);
+	}
+	kfree(profile->noted);
 	kvfree(profile->types);
 	kvfree(profile->limits);
 	kvfree(profile->ticks);
@@ -311,6 +349,11 @@ void pguard_profile_sum_guard(const struct pguard_profile *profile, u32 guard,
 		pguard_sums_add(ret, per_cpu_ptr(profile->guards[guard].sums, cpu), sizeof(*ret));
 	if (profile->guards[guard].way == PERFGUARD_STEP_MODE_STEPPED)
 		ret->stepped = ret->hits;
+	if (!profile->noted)
+		return;
+	for_each_possible_cpu(cpu)
+		ret->noted += READ_ONCE(profile->cpus[cpu].noted[guard]);
+	ret->hits += ret->noted;
 }
 
 void pguard_profile_sum_type(const struct pguard_profile *profile, u32 type,

@@ -103,14 +103,16 @@ struct pguard_audit_sums {
 
 /**
  * struct pguard_guard_sums - how often a guard was hit
- * @hits: all hits of the target's threads
+ * @hits: all hits of the target's threads; what a CPU counts is without @noted
  * @stepped: those whose instruction the kernel single-steps; what a CPU counts is only
  *	where the module could not carry it out or left it to the kernel, as elsewhere it
  *	is all or none
+ * @noted: those that landings have noted, which are counted in struct pguard_profile_cpu
  */
 struct pguard_guard_sums {
 	u64 hits;
 	u64 stepped;
+	u64 noted;
 };
 
 /**
@@ -144,6 +146,7 @@ struct pguard_profile_cpu {
 	struct pguard_type_sums *types;		/* by type of the profile */
 	/* The same; or NULL.  Where there are many types, CPUs share it, and may lose a unit. */
 	struct pguard_type_times *times;
+	u64 *noted;				/* hits by guard, if some of them jump; else NULL */
 } ____cacheline_aligned_in_smp;
 
 enum { PGUARD_NR_HIT_SLOTS = 48, PGUARD_NO_HIT_SLOT = 0xff }; /* they are bits of a word */
@@ -281,7 +284,22 @@ struct pguard_guard {
 	unsigned long shed_at;
 	u64 hits;
 	u64 stepped;
+	u64 noted;
 };
+
+/**
+ * struct pguard_noted_guards - the guards of a profile of which some jump where they can
+ * @first: what the hits of the first guard are noted as; the others follow
+ * @keys: by guard: infer_key() of it, for a landing's stack pointer of 0 and a frame at 0
+ * @jumps: by guard: its number among those of its file that can jump, or PGUARD_NO_JUMP
+ */
+struct pguard_noted_guards {
+	u32 first;
+	u64 *keys;
+	u32 *jumps;
+};
+
+#define PGUARD_NO_JUMP	U32_MAX
 
 /* Who carries out its instruction now: enum perfguard_step_mode. */
 static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
@@ -308,6 +326,7 @@ static inline u32 pguard_guard_step_mode(const struct pguard_guard *guard)
  * @least_limit: no unit is late before, of whatever type, ns; 0 if none ever is
  * @request_least: the smallest limit of a part of requests, ticks; 0 if no type has one
  * @request_most: the largest of each part, of the types that have limits
+ * @noted: NULL if no guards jump
  * @probes: of its guards, those that are shed as well; NULL without; the target lock
  * @cpus: by CPU number, nr_cpu_ids of them
  * @times: @nr_times times those of each type, which the CPUs have in turn; NULL of an audit,
@@ -359,6 +378,7 @@ struct pguard_profile {
 		struct pguard_profile_cpu *cpus;
 		struct pguard_type_times *times;
 		s32 __percpu *left;
+		struct pguard_noted_guards *noted;
 		size_t bytes;
 	);
 	struct pguard_probe *probes;
@@ -386,6 +406,7 @@ int pguard_profile_add_object(struct pguard_profile *profile, const struct file 
 void *pguard_profile_room(size_t bytes);
 struct pguard_wait_sites *pguard_wait_sites_new(u32 nr);
 void pguard_wait_sites_put(struct pguard_wait_sites *sites);
+int pguard_profile_make_noted(struct pguard_profile *profile, u32 first);
 int pguard_profile_make_counters(struct pguard_profile *profile);
 void pguard_profile_free_tables(struct pguard_profile *profile);
 

@@ -88,7 +88,7 @@ bool pguard_verdict_cache_has_met(const struct pguard_cached_verdict *known, u32
 static struct pguard_transition *find_place(const struct pguard_verdict_cache *cache, u64 key)
 {
 	struct pguard_transition *transition =
-		&cache->transitions[pguard_verdict_cache_place(cache, key)];
+		&cache->transitions[pguard_transitions_place(cache->shift, key)];
 	u32 i;
 
 	for (i = 0; i < PGUARD_VERDICT_CACHE_STEPS; i++)

@@ -174,6 +174,12 @@ static inline bool pguard_verdict_cache_asks(struct pguard_verdict_cache *cache)
 	return true;
 }
 
+/* Where the search for a transition begins. */
+static __always_inline u64 pguard_transitions_place(u32 shift, u64 key)
+{
+	return key * PGUARD_VERDICT_CACHE_MULTIPLIER >> shift;
+}
+
 /* Where a transition leads to. */
 static __always_inline const struct pguard_verdict *
 pguard_verdict_cache_at(const struct pguard_verdict_cache *cache,
@@ -182,11 +188,27 @@ pguard_verdict_cache_at(const struct pguard_verdict_cache *cache,
 	return (const struct pguard_verdict *)((const char *)cache + transition->to);
 }
 
-/* Where the search for a transition begins. */
-static __always_inline u64 pguard_verdict_cache_place(const struct pguard_verdict_cache *cache,
-						      u64 key)
+/* pguard_verdict_cache_find() among the transitions of a cache, with its shift. */
+static __always_inline bool pguard_transitions_find(const struct pguard_transition *transitions,
+						    u32 shift, const struct pguard_verdict *from,
+						    u64 key,
+						    const struct pguard_transition **transition)
 {
-	return key * PGUARD_VERDICT_CACHE_MULTIPLIER >> cache->shift;
+	const struct pguard_transition *at;
+	u64 found;
+
+	key += from->transitions;
+	at = &transitions[pguard_transitions_place(shift, key)];
+	/* The last one of all is never taken. */
+	for (;; at++) {
+		found = smp_load_acquire(&at->key);
+		if (likely(found == key))
+			break;
+		if (found == INFER_NO_KEY)
+			return false;
+	}
+	*transition = at;
+	return true;
 }
 
 /**
@@ -203,19 +225,7 @@ static __always_inline bool pguard_verdict_cache_find(const struct pguard_verdic
 						      const struct pguard_verdict *from, u64 key,
 						      const struct pguard_transition **transition)
 {
-	const struct pguard_transition *at;
-	u64 found;
-
-	key += from->transitions;
-	at = &cache->transitions[pguard_verdict_cache_place(cache, key)];
-	/* The last one of all is never taken. */
-	for (; (found = smp_load_acquire(&at->key)) != INFER_NO_KEY; at++) {
-		if (likely(found == key)) {
-			*transition = at;
-			return true;
-		}
-	}
-	return false;
+	return pguard_transitions_find(cache->transitions, cache->shift, from, key, transition);
 }
 
 /* What a verdict cache knows of a verdict that is in it. */

@@ -15,8 +15,7 @@ static void describe(const struct pguard_thread *thread, const struct pguard_inf
 		     struct pguard_alert_record *record)
 {
 	const struct pguard_profile *profile = inference->profile;
-	/* As in pguard_inference_judge(). */
-	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
+	const struct pguard_verdict *verdict = pguard_unit_verdict(thread, inference);
 	bool is_final = record->kind != PERFGUARD_RECORD_KIND_LATE;
 	struct pguard_finding finding;
 	u16 type = is_final ? verdict->final : READ_ONCE(verdict->early);

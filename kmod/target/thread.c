@@ -5,6 +5,7 @@
 #include "lib/charge.h"
 #include "lib/clock.h"
 #include "profile/inference.h"
+#include "target/hit-ring.h"
 #include "target/image.h"
 #include "target/process.h"
 #include "target/tenant.h"
@@ -267,6 +268,58 @@ u64 pguard_unit_elapsed(const struct pguard_thread *thread)
 	return pguard_clock_ns(pguard_clock() - READ_ONCE(thread->start) - checks);
 }
 
+/* Hits that others look at, at most: mostly the first ones of a unit say what it is. */
+enum { MAX_LOOK = 1024 };
+
+/* What a verdict becomes by noted hits; false if the cache does not know the rest. */
+static bool follow_noted(const struct pguard_inference *inference,
+			 const struct pguard_verdict_cache *cache,
+			 const struct pguard_hit_run *run, const struct pguard_verdict **verdict)
+{
+	const struct pguard_transition *transition;
+	u32 i = run->nr;
+	u64 key;
+
+	while (i--)
+		if (pguard_inference_noted_key(inference, &run->hits[i], &key)) {
+			if (!pguard_verdict_cache_find(cache, *verdict, key, &transition))
+				return false;
+			*verdict = pguard_verdict_cache_at(cache, transition);
+		}
+	return true;
+}
+
+/**
+ * pguard_unit_verdict() - what is known of the unit that runs
+ * @thread: of any thread, referenced
+ * @inference: of the thread
+ *
+ * The hits that its landings have noted count, which only the thread itself takes for good.
+ *
+ * Context: any; an RCU section.
+ * Return: the verdict; if it is not @inference->verdict, the number of hits is not known.
+ */
+const struct pguard_verdict *pguard_unit_verdict(const struct pguard_thread *thread,
+						 const struct pguard_inference *inference)
+{
+	/* Pairs with whoever changes it, and makes what it points to before. */
+	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
+	const struct pguard_verdict_cache *cache = READ_ONCE(inference->cache);
+	const struct pguard_hit_ring *ring = smp_load_acquire(&thread->ring);
+	struct pguard_hit_run run;
+	u32 free, end;
+
+	if (likely(!ring || !inference->profile->noted))
+		return verdict;
+	free = max_t(u32, pguard_hit_ring_free(ring), PGUARD_RING_ENTRIES - MAX_LOOK);
+	for (end = PGUARD_RING_ENTRIES; end > free;) {
+		end = pguard_hit_ring_run(ring, end, free, &run);
+		if (!run.hits || !follow_noted(inference, cache, &run, &verdict))
+			break;
+	}
+	return verdict;
+}
+
 /**
  * pguard_unit_soon() - until when the unit that runs is not late, wherever its time goes
  * @thread: of any thread, as above
@@ -284,7 +337,7 @@ u64 pguard_unit_soon(const struct pguard_thread *thread)
 	rcu_read_lock();
 	inference = rcu_dereference(thread->inference);
 	if (inference)
-		ret = pguard_inference_soon(inference);
+		ret = pguard_inference_soon(inference, pguard_unit_verdict(thread, inference));
 	else
 		ret = pguard_target_threshold(thread->image->target);
 	rcu_read_unlock();
@@ -308,7 +361,8 @@ void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_a
 	rcu_read_lock();
 	inference = rcu_dereference(thread->inference);
 	if (inference) {
-		pguard_inference_judge(inference, account, ret);
+		pguard_inference_judge(inference, pguard_unit_verdict(thread, inference), account,
+				       ret);
 	} else {
 		limits.ns[PERFGUARD_PART_ALL - 1] = pguard_target_threshold(thread->image->target);
 		pguard_limits_judge(&limits, 0, account, ret);

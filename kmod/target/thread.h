@@ -19,13 +19,14 @@
 #include <linux/refcount.h>
 #include <linux/spinlock.h>
 
-struct pguard_area;
 struct pguard_finding;
+struct pguard_hit_ring;
 struct pguard_image;
 struct pguard_inference;
 struct pguard_profile;
 struct pguard_stack;
 struct pguard_target;
+struct pguard_verdict;
 struct pguard_wait_sites;
 struct file;
 struct pguard_connection;
@@ -233,7 +234,8 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @records_left: waits it may still record for discovery
  * @is_slow_only: its waits are recorded in the training stream, or the clock is not the
  *	TSC; set again in each call not on the fast path
- * @no_fast_path: any of these, so that no call takes the fast path
+ * @takes_noted: its landings note hits of guards of its @profile, which hooked calls take
+ * @no_fast_path: any of these, so that no call takes the fast path at once
  * @profile: that @places speak of, or an audit; referenced; the thread's own
  * @sites: the wait sites of that, referenced, or NULL; the thread's own
  * @inference: in the loop of that profile, or an older one, whose units it does;
@@ -264,7 +266,8 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @serves: the client whose message it had last; the thread's own
  * @talks: the connections it had messages by last; the same
  * @arrival: of what the call that it is in reads; the same
- * @area: where its landings write, or NULL; the same
+ * @ring: what its landings have noted, or NULL; the thread or the removal of its target takes
+ *	it away, others read it by RCU
  * @inlined: the last inlining that it has seen, see probe/inlining.c; the same
  */
 struct pguard_thread {
@@ -297,6 +300,7 @@ struct pguard_thread {
 		struct {
 			u16 records_left;
 			bool is_slow_only;
+			bool takes_noted;
 		};
 		u32 no_fast_path;
 	};
@@ -325,7 +329,7 @@ struct pguard_thread {
 	struct pguard_serves serves;
 	struct pguard_talk talks[PGUARD_NR_TALKS];
 	struct pguard_arrival arrival;
-	struct pguard_area *area;
+	struct pguard_hit_ring *ring;
 	u32 inlined;
 };
 
@@ -404,6 +408,8 @@ static inline bool pguard_unit_runs(const struct pguard_thread *thread, u64 word
 }
 
 u64 pguard_unit_elapsed(const struct pguard_thread *thread);
+const struct pguard_verdict *pguard_unit_verdict(const struct pguard_thread *thread,
+						 const struct pguard_inference *inference);
 u64 pguard_unit_soon(const struct pguard_thread *thread);
 void pguard_unit_judge(const struct pguard_thread *thread, const struct pguard_account *account,
 		       struct pguard_finding *ret);

@@ -2,8 +2,8 @@
 
 #include "trainstream/stream.h"
 
+#include "target/hit-ring.h"
 #include "target/thread.h"
-#include "trainstream/noted-hit.h"
 
 #include <linux/capability.h>
 #include <linux/cpu.h>
@@ -239,16 +239,14 @@ out:
 /**
  * pguard_stream_put_noted() - record hits of current that landings have noted
  * @thread: of current, which the stream knows
- * @hits: they, the last one first; the program may write to them meanwhile
- * @values: what stood on the stack at the function's entry, of each
- * @nr: how many, some hundred at most
+ * @run: they, with values, which stood on the stack at the function's entry; the program may write
+ *	to them meanwhile
  *
- * Their times are those of now, one after another.
+ * Those of guards are left out.  Their times are those of now, one after another.
  *
  * Context: as pguard_stream_put().
  */
-void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_noted_hit *hits,
-			     const u64 *values, u32 nr)
+void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_hit_run *run)
 {
 	struct ring *ring;
 	u64 now, head;
@@ -259,20 +257,22 @@ void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_n
 	/* Pairs with stream_start(): the rings are in place. */
 	if (!smp_load_acquire(&pguard_stream_opening))
 		goto out;
-	if (!ring_has_room(ring, nr + 1)) {
-		ring_drop(ring, nr);
+	if (!ring_has_room(ring, run->nr + 1)) {
+		ring_drop(ring, run->nr);
 		goto out;
 	}
 	now = max_t(u64, ktime_get_ns(), thread->event_time + 2);
 	head = ring_put_lost(ring, ring->head, atomic64_read(&ring->lost), now);
-	for (i = nr; i--; now++) {
-		what = READ_ONCE(hits[i].what);
+	for (i = run->nr; i--; now++) {
+		what = READ_ONCE(run->hits[i].what);
+		if (what & PGUARD_NOTED_IS_GUARD)
+			continue;
 		*ring_at(ring, head++) = (struct perfguard_event){
 			.time_ns = now,
-			.sp = pguard_noted_hit_sp(READ_ONCE(hits[i].sp), what),
-			.value = READ_ONCE(values[i]),
+			.sp = pguard_noted_sp(READ_ONCE(run->hits[i].sp), what),
+			.value = READ_ONCE(run->values[i]),
 			.tid = thread->tid,
-			.what = event_what(PERFGUARD_EVENT_KIND_HIT, pguard_noted_hit_id(what)),
+			.what = event_what(PERFGUARD_EVENT_KIND_HIT, pguard_noted_id(what)),
 		};
 	}
 	thread->event_time = now;

@@ -16,7 +16,7 @@
 
 #include <linux/perfguard.h>
 
-struct pguard_noted_hit;
+struct pguard_hit_run;
 struct pguard_thread;
 
 enum {
@@ -49,8 +49,7 @@ static inline bool pguard_stream_wants_units(const struct pguard_target *target)
 
 bool pguard_stream_knows(const struct pguard_thread *thread);
 bool pguard_stream_put(struct pguard_thread *thread, u32 kind, u32 number, u64 sp, u64 value);
-void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_noted_hit *hits,
-			     const u64 *values, u32 nr);
+void pguard_stream_put_noted(struct pguard_thread *thread, const struct pguard_hit_run *run);
 void pguard_stream_lose(void);
 void pguard_stream_end(struct pguard_thread *thread);
 u64 pguard_stream_lost(void);

@@ -26,6 +26,9 @@
  *                    than one that fits
  *   guarded-empty    that of a wait that brought no event, where that is no unit
  *   guarded-queue    that of a unit, its event, and another one, which is a unit of its own
+ *   jump-hit         a hit of a guard that is a jump
+ *   jump-unit        a unit that meets 16 such guards, one hit of each, more than one by
+ *                    guarded-wait
  *
  * Each context has 2 candidates among 100 types.
  *
@@ -74,6 +77,19 @@ FUNCTION(by_test, "test %rdi, %rdi");
 /* Its first instruction moves SP; the guard is on the next one. */
 FUNCTION(by_next, TAKE_8 "mov %rdi, %rax\n\tadd $8, %rsp");
 
+/* That become jumps. */
+#define WINDOW(n)	FUNCTION(window_##n, "mov $0x11223344, %eax");
+#define EACH_WINDOW(x)                                                        \
+	x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15)
+
+EACH_WINDOW(WINDOW)
+
+#define GUARD(n)	{ window_##n, NR_CANDIDATES, 0, 0 },
+
+static const struct self_guard windows[] = { EACH_WINDOW(GUARD) };
+
+enum { NR_WINDOWS = sizeof(windows) / sizeof(windows[0]) };
+
 static const struct self_guard guards[] = {
 	{ first_of_unit, NR_CANDIDATES, 0, 0 },
 	{ by_nop, NR_CANDIDATES, 0, 0 },
@@ -111,6 +127,7 @@ enum { NOP = 1 };	/* of the guards */
 /* Without guards: a call; one in a unit of its own; and such a unit with bare(). */
 static double free_again[NR_GUARDS], free_first[NR_GUARDS], free_unit, free_wait, free_fault;
 static double free_event, free_queue, free_other, free_alike, free_site, free_next;
+static double free_window, free_windows;
 
 /* A call behind two others. */
 static double free_behind;
@@ -176,6 +193,24 @@ static __attribute__((noinline)) void unit_site(void)
 {
 	self_unit();
 	first_of_unit();
+}
+
+#define CALL(n)	window_##n();
+
+/* A unit that meets all that become jumps. */
+static __attribute__((noinline)) void unit_windows(void)
+{
+	self_unit();
+	EACH_WINDOW(CALL)
+	__asm__ volatile(""); /* no tail call */
+}
+
+/* The depth of that, to be noted. */
+static __attribute__((noinline)) void mark_windows(void)
+{
+	self_unit();
+	self_mark();
+	__asm__ volatile(""); /* no tail call */
 }
 
 /* Waits that bring nothing, and then an event. */
@@ -259,6 +294,8 @@ static void measure_free(void)
 	free_queue = least(repeat, unit_queue);
 	free_site = least(repeat, unit_site);
 	free_next = least(repeat, first_of_unit);
+	free_window = least(repeat, window_0);
+	free_windows = least(repeat, unit_windows);
 	free_unit = least(repeat_units, bare);
 	free_behind = least(repeat_behind, guards[NOP].function);
 	for (int i = 1; i < NR_GUARDS; i++) {
@@ -372,6 +409,31 @@ static void measure_units(struct self_profile profile)
 	tell_short(profile);
 }
 
+/* A profile of which all guards become jumps. */
+static void measure_jumps(struct self_profile profile)
+{
+	const uint64_t each = (uint64_t)ROUNDS * CALLS;
+	struct self_counts counts;
+	double pair;
+
+	profile.guards = windows;
+	profile.nr_guards = NR_WINDOWS;
+	profile.flags = PERFGUARD_PROFILE_FLAGS_INLINE;
+	self_arm(&profile);
+	/* The first units run into breakpoints, and the ring's pages are touched. */
+	least(repeat, window_0);
+	pair = least(repeat, self_unit) - free_wait;
+	self_tell("jump-hit", least(repeat, window_0) - free_window);
+	self_tell("jump-unit", least(repeat, unit_windows) - free_windows - pair);
+	self_unit();
+	counts = self_counts();
+	if (counts.hits != each * (2 + NR_WINDOWS) || counts.unknown_hits || counts.stray_hits ||
+	    counts.novel)
+		errx(1, "%" PRIu64 " hits by jumps, %" PRIu64 " unknown, %" PRIu64
+		     " outside of units", counts.hits, counts.unknown_hits, counts.stray_hits);
+	self_disarm();
+}
+
 static void check_hits(void)
 {
 	const uint64_t each = (uint64_t)ROUNDS * CALLS;
@@ -464,6 +526,8 @@ int main(int argc, char **argv)
 	self_note_depth();
 	least(repeat_behind, self_mark);
 	self_note_depth();
+	least(repeat, mark_windows);
+	self_note_depth();
 	measure_free();
 	measure_bare_uprobe(argv[1]);
 	self_arm(&profile);
@@ -471,6 +535,7 @@ int main(int argc, char **argv)
 	check_hits();
 	self_disarm();
 	measure_full(&profile);
+	measure_jumps(profile);
 	measure_units(profile);
 	return 0;
 }

@@ -68,7 +68,8 @@ static uint64_t return_address, distance, rest_address;
 static void call(void);
 
 #define FUNCTION(n)                                                          \
-	static NOINLINE void function_##n(uint32_t room, uint32_t nested)    \
+	static NOINLINE __attribute__((used)) void function_##n(uint32_t room,\
+								uint32_t nested)\
 	{                                                                    \
 		volatile char *place = alloca(room + 1);                     \
                                                                              \
@@ -81,15 +82,25 @@ static void call(void);
 		place[room] = n;                                             \
 	}
 
+/* The same behind an instruction of five bytes, in whose place there can be a jump. */
+#define WINDOW(n)                                                            \
+	FUNCTION(n)                                                          \
+	void window_##n(uint32_t room, uint32_t nested);                     \
+	__asm__(".pushsection .text\n"                                       \
+		"window_" #n ":\n"                                           \
+		"	mov $0x11223344, %eax\n"                             \
+		"	jmp function_" #n "\n"                               \
+		".popsection\n");
+
 #define EIGHT(n)                                                             \
-	FUNCTION(n##0) FUNCTION(n##1) FUNCTION(n##2) FUNCTION(n##3)          \
-	FUNCTION(n##4) FUNCTION(n##5) FUNCTION(n##6) FUNCTION(n##7)
+	WINDOW(n##0) FUNCTION(n##1) WINDOW(n##2) FUNCTION(n##3)              \
+	WINDOW(n##4) FUNCTION(n##5) WINDOW(n##6) WINDOW(n##7)
 
 EIGHT(1) EIGHT(2) EIGHT(3) EIGHT(4) EIGHT(5) EIGHT(6)
 
 #define NAMES(n)                                                             \
-	function_##n##0, function_##n##1, function_##n##2, function_##n##3,  \
-	function_##n##4, function_##n##5, function_##n##6, function_##n##7
+	window_##n##0, function_##n##1, window_##n##2, function_##n##3,      \
+	window_##n##4, function_##n##5, window_##n##6, window_##n##7
 
 static void (*const functions[NR_FUNCTIONS])(uint32_t room, uint32_t nested) = {
 	NAMES(1), NAMES(2), NAMES(3), NAMES(4), NAMES(5), NAMES(6),

@@ -58,6 +58,10 @@ static const struct option_spec options[] = {
 	{ 0, "infer", "RULE", option_choice, AT(is_paper),
 	  .help = "how a unit's type is inferred: weights (default), or paper, the plain count of "
 	  "guard hits, for comparison", .choices = rules },
+	{ 0, "inline", NULL, option_flag, AT(is_inline),
+	  .help = "put jumps in place of the breakpoints of guards where that is possible: a dozen "
+	  "instructions a hit instead of some thousand; this changes the processes' own copies of the "
+	  "program's code for as long as it is guarded" },
 	{ 0, "limit", "[TYPE=]TIME", limit_option_parse, AT(limits),
 	  .help = "what takes longer by the clock is late, whatever was learnt, of all types or of "
 	  "one; in place of the profile's, none for no such limit" },
@@ -86,6 +90,8 @@ static int run(int argc, char **argv)
 		return cmd_usage(argv[0], "give a profile");
 	if (adapt.is_wanted && optind + 1 != argc)
 		return cmd_usage(argv[0], "give one profile with --adapt");
+	if (arm.is_inline && arm.is_paper)
+		return cmd_usage(argv[0], "--inline is not for the paper's rule");
 	arm.paths = argv + optind;
 	arm.nr = (uint32_t)(argc - optind);
 	return adapt.is_wanted ? arm_adapt(&arm, adapt.span_ns) : arm_files(&arm);

@@ -86,6 +86,7 @@ struct armed_guard {
 	uint32_t step_mode; /* enum perfguard_step_mode */
 	uint64_t hits;
 	uint64_t stepped;
+	uint64_t noted; /* by a jump */
 	uint32_t sheds;
 	uint32_t share_ppm; /* of the target's CPU time, at the governor's last sample */
 };

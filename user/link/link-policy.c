@@ -228,6 +228,7 @@ const struct decode_field link_guard_fields[] = {
 	U32(GUARD_STEP_MODE, armed_guard, step_mode),
 	U64(GUARD_HITS, armed_guard, hits),
 	U64(GUARD_STEPPED, armed_guard, stepped),
+	U64(GUARD_NOTED, armed_guard, noted),
 	U32(GUARD_SHEDS, armed_guard, sheds),
 	U32(GUARD_SHARE_PPM, armed_guard, share_ppm),
 	{ 0 }

@@ -309,6 +309,8 @@ enum perfguard_inline_refusal {
 	 * room, by a limit of the process, or by a security module.
 	 */
 	PERFGUARD_INLINE_REFUSAL_UNMAPPED = 7,
+	/* It has more threads than can note their hits. */
+	PERFGUARD_INLINE_REFUSAL_THREADS = 8,
 };
 
 /*
@@ -479,6 +481,14 @@ struct perfguard_event {
 enum perfguard_profile_flags {
 	/* Count hits by the paper's rule, without weights and start scores. */
 	PERFGUARD_PROFILE_FLAGS_PAPER = 1U << 0,
+	/*
+	 * Guards whose instruction allows it become jumps, in the memory of
+	 * each process of the target, to code of the module that notes the hit
+	 * and executes the instruction; not those where events begin. Hits
+	 * count from the thread's next hooked call or breakpoint on. Not with
+	 * the paper's rule.
+	 */
+	PERFGUARD_PROFILE_FLAGS_INLINE = 1U << 1,
 };
 
 /*
@@ -563,6 +573,11 @@ enum perfguard_step_mode {
 	PERFGUARD_STEP_MODE_MODULE = 2,
 	/* Single-stepped by the processor, at several times the cost. */
 	PERFGUARD_STEP_MODE_STEPPED = 3,
+	/*
+	 * Executed by the program itself, where the guard is a jump; in a
+	 * process or a thread where that is not possible, one of the others.
+	 */
+	PERFGUARD_STEP_MODE_INLINE = 4,
 };
 
 /*
@@ -1310,6 +1325,8 @@ enum {
 	PERFGUARD_A_GUARD_HITS,
 	/* Hits whose instruction was single-stepped. */
 	PERFGUARD_A_GUARD_STEPPED,
+	/* Hits that came by a jump. */
+	PERFGUARD_A_GUARD_NOTED,
 	/* Number of times it was shed. */
 	PERFGUARD_A_GUARD_SHEDS,
 	/*

@@ -20,15 +20,17 @@ from scripted import (GUARD, REST, SCRIPTED, UNIT, WAIT, Scripted, Tally, events
 THREADS = 2
 UNITS = 900 if IS_SLOW else 3000
 SEED = 20161113
+JUMP = 4    # a step mode
 
 
-def sequence(program, recorder, family, is_paper):
+def sequence(program, recorder, family, is_paper, is_inline=False):
     """Random calls with a random profile."""
-    text = "the paper's rule" if is_paper else "rule W"
+    text = "the paper's rule" if is_paper else "jumps" if is_inline else "rule W"
     source = random.Random(SEED + is_paper)
     script = random_script(source, UNITS)
     seen = {context for _, units in program.run(script) for calls in units for context in calls}
     profile = random_profile(source, program, seen, is_paper)
+    profile.is_inline = is_inline
     _, target, processes = profile.arm(family, text)
     ok(processes == 1, f"{text}: {len(profile.guards)} guards, {len(profile.contexts)} contexts "
        f"and {len(profile.types)} types armed for a program that runs")
@@ -46,9 +48,23 @@ def sequence(program, recorder, family, is_paper):
         tally.compare(Reference(profile), units, events.get(tid, []))
     tally.judge(text, THREADS * UNITS)
     counted(family, text, tally, profile)
+    if is_inline:
+        jumped(family, profile)
     if not is_paper:
         unheard(program, script, family, tally, profile)
     collect("disarm", "--all")
+
+
+def jumped(family, profile):
+    """Hits by jumps are most of those of guards that have become some."""
+    guards = loading.guards(family, loading.armed(family)[0]["id"])
+    jumps = [guard for guard in guards if guard["step_mode"] == JUMP]
+    noted, hits = (sum(guard[what] for guard in jumps) for what in ("noted", "hits"))
+    ok(len(jumps) == sum(i % 8 in (0, 2, 4, 6, 7) for i in range(len(profile.guards))),
+       f"jumps: {len(jumps)} of {len(guards)} guards can be some")
+    ok(hits and noted > 0.9 * hits and not any(guard["noted"] for guard in guards
+                                               if guard["step_mode"] != JUMP),
+       f"jumps: {noted} of their {hits} hits were by jumps")
 
 
 MEMO_MOST = int(re.search(r"PGUARD_VERDICT_CACHE_MOST = (\d+)", (TOP / "kmod/profile/verdict-cache.h").read_text())[1])
@@ -165,6 +181,7 @@ def main():
     try:
         for is_paper in (False, True):
             sequence(program, recorder, family, is_paper)
+        sequence(program, recorder, family, False, True)
         figure_4(program, recorder, family)
         foreign(program, family)
         resting(program, family)

@@ -7,7 +7,7 @@ import struct
 
 from family import NUMBER, attribute, number, u32, u64
 
-PAPER = 1
+PAPER, INLINE = 1, 2
 WAIT, EVENT_SITE = 1, 3
 NO_TYPE = 0
 
@@ -46,6 +46,7 @@ class Profile:
     types: list
     contexts: list
     is_paper: bool = False
+    is_inline: bool = False
     # A guard at which another loop, one that no thread is in, begins its events.
     foreign: int = -1
     event: int = -1         # a guard at which the loop begins its events
@@ -88,7 +89,8 @@ class Profile:
         answer = family.do("PROFILE_NEW",
                            attribute(NUMBER["A_PROFILE_NAME"], name.encode() + b"\0"),
                            u64(NUMBER["A_PROFILE_HASH"], 1),
-                           u32(NUMBER["A_PROFILE_FLAGS"], PAPER if self.is_paper else 0))
+                           u32(NUMBER["A_PROFILE_FLAGS"],
+                               PAPER * self.is_paper | INLINE * self.is_inline))
         profile = number(answer[NUMBER["A_PROFILE_ID"]])
         which = u32(NUMBER["A_PROFILE_ID"], profile)
         fd = os.open(self.path, os.O_RDONLY)

@@ -81,8 +81,10 @@ static int find_root(const struct arm_files *arm, struct arming *arming)
 
 int arm_file_load(const struct arm_files *arm, const char *path, struct arming *arming)
 {
-	return arming_read(arming, path, arm->is_paper) ?: find_root(arm, arming) ?:
-	       arming_open(arming) ?: arming_limit(arming, &arm->limits);
+	int ret = arming_read(arming, path, arm->is_paper);
+
+	arming->is_inline = arm->is_inline;
+	return ret ?: find_root(arm, arming) ?: arming_open(arming) ?: arming_limit(arming, &arm->limits);
 }
 
 static bool follows_requests(const struct arm_files *arm)

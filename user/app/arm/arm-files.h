@@ -19,6 +19,7 @@ struct arm_files {
 	struct armed_prices prices; /* the budget; the rest is measured */
 	struct armed_scope scope; /* whose processes; its cgroup is looked up here */
 	struct limit_options limits; /* beside those of the profiles */
+	bool is_inline; /* guards become jumps where they can */
 	bool follows_requests; /* by the limits that were learnt */
 	uint64_t request_limit_ns; /* from when on each is late; 0: no such limit */
 	char root[32]; /* where the paths of programs and libraries begin; "": by the scope */

@@ -17,13 +17,13 @@
 /* By whom the instructions under the guards are executed. */
 static void print_ways(struct link *link, uint32_t id)
 {
-	uint32_t ways[PERFGUARD_STEP_MODE_STEPPED + 1] = { 0 }, nr;
+	uint32_t ways[PERFGUARD_STEP_MODE_INLINE + 1] = { 0 }, nr;
 	struct armed_guard *guards;
 
 	if (link_guards(link, id, &guards, &nr) || !nr)
 		return;
 	for (uint32_t i = 0; i < nr; i++)
-		if (guards[i].step_mode <= PERFGUARD_STEP_MODE_STEPPED)
+		if (guards[i].step_mode <= PERFGUARD_STEP_MODE_INLINE)
 			ways[guards[i].step_mode]++;
 	free(guards);
 	text_heading(stdout, "");
@@ -33,6 +33,11 @@ static void print_ways(struct link *link, uint32_t id)
 		printf("%" PRIu32 " single-stepped (slow)\n", ways[PERFGUARD_STEP_MODE_STEPPED]);
 	else
 		puts("none single-stepped");
+	if (!ways[PERFGUARD_STEP_MODE_INLINE])
+		return;
+	text_heading(stdout, "");
+	printf("%" PRIu32 " by jumps, in processes where nothing stands against it\n",
+	       ways[PERFGUARD_STEP_MODE_INLINE]);
 }
 
 static void print_expected(const struct arming *arming)

@@ -293,9 +293,9 @@ static int arm_failed(const struct arming *arming, struct link *link, int error)
 int arming_arm(struct arming *arming, struct link *link, const struct armed_prices *prices,
 	       const struct armed_scope *scope)
 {
-	int error = link_profile_new(link, arming->path, arming->hash,
-				     arming->is_paper ? PERFGUARD_PROFILE_FLAGS_PAPER : 0,
-				     &arming->id);
+	uint32_t flags = (arming->is_paper ? PERFGUARD_PROFILE_FLAGS_PAPER : 0) |
+			 (arming->is_inline ? PERFGUARD_PROFILE_FLAGS_INLINE : 0);
+	int error = link_profile_new(link, arming->path, arming->hash, flags, &arming->id);
 
 	if (!error)
 		error = arming_upload(link, arming->id, &arming->loading, arming->fds);

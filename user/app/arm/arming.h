@@ -27,6 +27,7 @@ struct arming {
 	char *path; /* of the profile, absolute */
 	uint64_t hash; /* of its bytes */
 	bool is_paper; /* by the paper's rule of inference */
+	bool is_inline; /* guards become jumps where they can */
 	char root[ARMING_ROOT_MAX]; /* where the paths of files begin; "" usually */
 	struct samples samples;
 	struct model model;

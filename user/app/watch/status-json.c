@@ -161,7 +161,7 @@ static void put_state(struct json *json, const char *name, const void *object)
 
 static void put_way(struct json *json, const char *name, const void *object)
 {
-	static const char *const ways[] = { NULL, "kernel", "module", "stepped" };
+	static const char *const ways[] = { NULL, "kernel", "module", "stepped", "inline" };
 	const struct armed_guard *guard = object;
 
 	json_string(json, name, guard->step_mode < sizeof(ways) / sizeof(ways[0]) ? ways[guard->step_mode] : NULL);

@@ -140,7 +140,7 @@ static int compare_guards(const void *a, const void *b)
 
 static void print_guard(const struct status_profile *profile, const struct armed_guard *guard)
 {
-	static const char *const ways[] = { "?", "kernel", "module", "stepped" };
+	static const char *const ways[] = { "?", "kernel", "module", "stepped", "a jump" };
 	uint32_t function = status_function(profile, guard);
 	uint32_t plan = status_plan(profile, guard->index);
 	uint64_t units = profile->armed->units;
