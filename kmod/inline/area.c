@@ -29,6 +29,8 @@
  * struct areas - those of a process
  * @node: in the table, as long as they are mapped; areas_lock
  * @mm: to compare with, nothing else
+ * @start: address of the first one
+ * @nr_jumps: sites of the process that jump; written with its map lock held
  * @nr_mappings: more than one while mremap() tries to move it; areas_lock
  * @refs: one of the mappings together, one of each thread
  * @taken: a bit for each that some thread writes to, and the two that none takes; areas_lock
@@ -39,6 +41,8 @@
 struct areas {
 	struct hlist_node node;
 	const struct mm_struct *mm;
+	u32 start;
+	u32 nr_jumps;
 	u32 nr_mappings;
 	refcount_t refs;
 	DECLARE_BITMAP(taken, PGUARD_NR_AREAS);
@@ -64,19 +68,20 @@ struct area {
 static DEFINE_SPINLOCK(areas_lock);
 static DEFINE_HASHTABLE(areas_by_mm, 6);
 
-static struct areas *areas_alloc(const struct mm_struct *mm)
+static struct areas *areas_alloc(const struct vm_area_struct *vma)
 {
 	struct areas *areas = kzalloc(sizeof(*areas), GFP_KERNEL | PGUARD_GFP_CHARGED);
 
 	if (!areas)
 		return NULL;
-	areas->mm = mm;
+	areas->mm = vma->vm_mm;
+	areas->start = vma->vm_start;
 	areas->nr_mappings = 1;
 	refcount_set(&areas->refs, 1);
 	__set_bit(0, areas->taken);
 	__set_bit(PGUARD_NR_AREAS - 1, areas->taken);
 	spin_lock(&areas_lock);
-	hash_add(areas_by_mm, &areas->node, (unsigned long)mm);
+	hash_add(areas_by_mm, &areas->node, (unsigned long)areas->mm);
 	spin_unlock(&areas_lock);
 	return areas;
 }
@@ -126,6 +131,16 @@ static struct areas *areas_get(const struct mm_struct *mm)
 	return ret;
 }
 
+/* For the memory of a child, which has its parent's jumps; or NULL. */
+static struct areas *areas_copy(const struct areas *parent, const struct vm_area_struct *vma)
+{
+	struct areas *areas = areas_alloc(vma);
+
+	if (areas && parent)
+		areas->nr_jumps = parent->nr_jumps;
+	return areas;
+}
+
 /*
  * A mapping is copied: for a child, which gets areas of its own, or within the process.  Without
  * memory the child has none, and its threads write to pages that nobody reads.
@@ -139,7 +154,7 @@ static void areas_open(struct vm_area_struct *vma)
 		areas->nr_mappings++;
 		spin_unlock(&areas_lock);
 	} else {
-		vma->vm_private_data = areas_alloc(vma->vm_mm);
+		vma->vm_private_data = areas_copy(areas, vma);
 	}
 }
 
@@ -209,7 +224,7 @@ static int areas_mmap(struct file *file, struct vm_area_struct *vma)
 	if (!file->private_data)
 		return -EPERM;
 	file->private_data = NULL;
-	areas = areas_alloc(vma->vm_mm);
+	areas = areas_alloc(vma);
 	if (!areas)
 		return -ENOMEM;
 	vma->vm_private_data = areas;
@@ -293,14 +308,41 @@ bool pguard_gs_is_used(void)
 	return look.is_used;
 }
 
-/* Returns true if current's process has areas.  Context: any. */
-static bool areas_are_mapped(void)
+/* Where the areas of current's process begin; 0: it has none.  Context: any. */
+static u32 areas_start(void)
 {
 	struct areas *areas = areas_get(current->mm);
+	u32 ret = areas ? areas->start : 0;
 
 	if (areas)
 		areas_put(areas);
-	return areas;
+	return ret;
+}
+
+/**
+ * pguard_areas_count_jumps() - so many sites more of a process jump
+ * @mm: its memory, whose map lock is held for writing
+ * @more: how many; negative if they do so no more
+ */
+void pguard_areas_count_jumps(const struct mm_struct *mm, s32 more)
+{
+	struct areas *areas = areas_get(mm);
+
+	if (!areas)
+		return;
+	WRITE_ONCE(areas->nr_jumps, areas->nr_jumps + more);
+	areas_put(areas);
+}
+
+/* How many sites of a process jump, by its memory, which is compared with alone.  Context: any. */
+u32 pguard_areas_jumps(const struct mm_struct *mm)
+{
+	struct areas *areas = areas_get(mm);
+	u32 ret = areas ? READ_ONCE(areas->nr_jumps) : 0;
+
+	if (areas)
+		areas_put(areas);
+	return ret;
 }
 
 /* What a landing refers to as a displacement. */
@@ -338,15 +380,22 @@ static int map(u32 *start)
 
 /**
  * pguard_areas_map() - have areas mapped in current's process
- * @image: of the process; the first one decides where they are in all of it
+ * @image: of the process; the first one decides where they are in all of it, and they may be
+ *	there from an image of another target
  *
  * Context: current, on its way to user mode; may sleep; serialized by the caller, and no lock of
  * its memory is held.
- * Return: 0, also if they are; an error of mmap().
+ * Return: 0, also if they are; -EEXIST if they are elsewhere; an error of mmap().
  */
 int pguard_areas_map(struct pguard_image *image)
 {
-	return areas_are_mapped() ? 0 : map(&image->areas);
+	u32 start = areas_start();
+
+	if (!start)
+		return map(&image->areas);
+	if (!image->areas)
+		image->areas = start;
+	return image->areas == start ? 0 : -EEXIST;
 }
 
 /* A free one; its number is taken.  Or NULL. */

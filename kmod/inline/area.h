@@ -17,6 +17,7 @@
 
 #include <linux/types.h>
 
+struct mm_struct;
 struct pguard_image;
 struct pguard_thread;
 struct task_struct;
@@ -33,6 +34,8 @@ bool pguard_gs_is_used(void);
 int pguard_areas_map(struct pguard_image *image);
 u32 pguard_area_look(struct pguard_thread *thread);
 void pguard_area_leave(struct pguard_thread *thread);
+void pguard_areas_count_jumps(const struct mm_struct *mm, s32 more);
+u32 pguard_areas_jumps(const struct mm_struct *mm);
 void pguard_area_fork(struct task_struct *child);
 
 #endif /* _KMOD_INLINE_AREA_H */

@@ -2,6 +2,7 @@
 
 #include "inline/poke.h"
 
+#include "inline/area.h"
 #include "inline/region.h"
 
 #include <linux/bitmap.h>
@@ -161,13 +162,14 @@ static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *num
 static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *number, u32 last,
 		      bool is_jump)
 {
-	u32 i, nr;
+	u32 i, nr, before = use->nr_jumps;
 
 	mmap_write_lock(use->mm);
 	/* The child of a fork that has failed, or what the OOM killer takes: it runs no more. */
 	if (check_stable_address_space(use->mm)) {
 		bitmap_zero(use->jumps, use->region->nr);
 		use->nr_jumps = 0;
+		pguard_areas_count_jumps(use->mm, -(s32)before);
 		mmap_write_unlock(use->mm);
 		return false;
 	}
@@ -176,6 +178,7 @@ static bool poke_some(struct pguard_region_use *use, struct poke *pokes, u32 *nu
 		jumps_write(use, pokes, nr);
 	else if (nr)
 		breakpoints_write(use, pokes, nr);
+	pguard_areas_count_jumps(use->mm, (s32)(use->nr_jumps - before));
 	mmap_write_unlock(use->mm);
 	for (i = 0; i < nr; i++)
 		poke_put(&pokes[i]);

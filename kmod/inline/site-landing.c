@@ -13,8 +13,8 @@ enum {
 
 /*
  * The note of a hit, in three pieces.  The head of the ring counts down, so that one instruction
- * that leaves flags alone finds it full; of it 16 bits are taken.  It is written before the entry
- * is: a signal whose handler comes by sites and makes system calls in between costs hits, and
+ * that leaves flags alone finds it full; it is of 16 bits, so that whatever the program has written
+ * there leads to its areas.  It is written before the entry is: a signal whose handler comes by sites and makes system calls in between costs hits, and
  * doubles none.
  */
 static const u8 note_begin[] = {
@@ -22,7 +22,7 @@ static const u8 note_begin[] = {
 	0x51,						/* push %rcx */
 	0x65, 0x0f, 0xb7, 0x0c, 0x25, 0, 0, 0, 0,	/* movzwl %gs:HEAD, %ecx */
 	0xe3, 0,					/* jrcxz to note_end */
-	0x8d, 0x49, 0xfe,				/* lea -2(%rcx), %ecx */
+	0x66, 0x8d, 0x49, 0xfe,				/* lea -2(%rcx), %cx */
 	0x65, 0x89, 0x0c, 0x25, 0, 0, 0, 0,		/* mov %ecx, %gs:HEAD */
 	0x65, 0x48, 0x89, 0x24, 0xcd, 0, 0, 0, 0,	/* mov %rsp, %gs:PAIR(, %rcx, 8) */
 	0x65, 0xc7, 0x04, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0,	/* movl $WHAT, %gs:PAIR + 8(, %rcx, 8) */
@@ -43,16 +43,16 @@ static const u8 note_end[] = {
 enum {
 	BEGIN_HEAD_READ = 11,
 	BEGIN_FULL = 16,
-	BEGIN_HEAD_WRITTEN = 24,
-	BEGIN_SP = 33,
-	BEGIN_WHAT_AT = 41,
-	BEGIN_WHAT = 45,
+	BEGIN_HEAD_WRITTEN = 25,
+	BEGIN_SP = 34,
+	BEGIN_WHAT_AT = 42,
+	BEGIN_WHAT = 46,
 	VALUE_ENTRY = 3,
 	VALUE_AT = 11,
 };
 
 static_assert(PGUARD_NOTED_BELOW == RED_ZONE + 8);
-static_assert(sizeof(note_begin) == 49 && sizeof(note_value) == 15);
+static_assert(sizeof(note_begin) == 50 && sizeof(note_value) == 15);
 static_assert(sizeof(note_begin) + sizeof(note_value) + sizeof(note_end) + EMULATE_MAX_LENGTH +
 		      2 * PGUARD_LANDING_HEAD <=
 	      PGUARD_LANDING_SIZE);

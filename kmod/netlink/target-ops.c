@@ -6,6 +6,7 @@
 
 #include "control/control.h"
 #include "hook/hook.h"
+#include "inline/area.h"
 #include "lib/clock.h"
 #include "lib/inner-ids.h"
 #include "netlink/policy.h"
@@ -322,6 +323,7 @@ static int fill_process(struct sk_buff *skb, const struct pguard_process *proces
 	       pguard_nl_put64(skb, PERFGUARD_A_PROCESS_UNITS, units) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROCESS_TARGET_ID, process->image->target->id) ||
 	       nla_put_u32(skb, PERFGUARD_A_PROCESS_IMAGE_ID, process->image->id) ||
+	       nla_put_u32(skb, PERFGUARD_A_PROCESS_JUMPS, pguard_areas_jumps(process->mm)) ||
 	       nla_put_string(skb, PERFGUARD_A_PROCESS_COMM, comm);
 }
 

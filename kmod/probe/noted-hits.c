@@ -118,6 +118,17 @@ void pguard_noted_hits_take(struct pguard_thread *thread)
 	pguard_hit_ring_reset(ring, is_wanted);
 }
 
+/* It stays: see pguard_guard_state(). */
+static struct pguard_thread *state_of_current(void)
+{
+	struct pguard_thread *thread;
+
+	preempt_disable_notrace();
+	thread = pguard_thread_find(current);
+	preempt_enable_notrace();
+	return thread;
+}
+
 /**
  * pguard_noted_hits_before() - current ran into the breakpoint of a guard
  * @site: the guard's; of a profile whose guards jump where they can
@@ -128,13 +139,14 @@ void pguard_noted_hits_take(struct pguard_thread *thread)
  */
 void pguard_noted_hits_before(const struct pguard_site *site)
 {
-	struct pguard_thread *thread;
+	struct pguard_thread *thread = state_of_current();
 
-	pguard_inlining_hit(site);
-	preempt_disable_notrace();
-	thread = pguard_thread_find(current);
-	preempt_enable_notrace();
-	/* It stays: see pguard_guard_state(). */
-	if (thread)
-		pguard_noted_hits_take(thread);
+	/* Whoever comes by first has the process jump. */
+	if (!thread && pguard_thread_first(site->target))
+		thread = state_of_current();
+	if (!thread || thread->image->target != site->target)
+		return;
+	if (thread->inlined != pguard_inlining_generation())
+		pguard_inlining_visit(thread);
+	pguard_noted_hits_take(thread);
 }

@@ -187,22 +187,21 @@ static u32 sites_add(struct batch *batch, const struct pguard_probe_set_spec *sp
 	return nr_refused;
 }
 
-/* One more of them, if the instruction allows it. */
-static bool jumps_add(struct pguard_jumps *jumps, struct file *code, u64 offset, u32 sp_delta,
-		      u32 what)
+/* One more of them, if the instruction allows it; the caller says what its hits are noted as. */
+static struct pguard_jump *jumps_add(struct pguard_jumps *jumps, struct file *code, u64 offset,
+				     u32 sp_delta)
 {
 	struct pguard_jump *jump = &jumps->list[jumps->nr];
 
 	if (pguard_code_window(code, offset, jump->insn, &jump->window))
-		return false;
+		return NULL;
 	jump->offset = offset;
-	jump->what = what;
 	jump->sp_delta = sp_delta;
 	/* By then the call in the site's place has pushed. */
 	if (jump->window.kind == WINDOW_CALL)
 		jump->sp_delta += sizeof(u64);
 	jumps->nr++;
-	return true;
+	return jump;
 }
 
 /* Those of the sites whose instruction allows it, by their order; or ERR_PTR(). */
@@ -211,6 +210,7 @@ static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 	struct file *code = pguard_code_open(&spec->file->f_path);
 	const struct perfguard_site *site;
 	struct pguard_jumps *jumps;
+	struct pguard_jump *jump;
 
 	if (IS_ERR(code))
 		return ERR_CAST(code);
@@ -222,10 +222,12 @@ static struct pguard_jumps *jumps_find(const struct pguard_probe_set_spec *spec)
 	jumps->inode = d_real_inode(spec->file->f_path.dentry);
 	for (site = spec->sites; site < spec->sites + spec->nr; site++) {
 		/* What the note reads there must not fault, whatever the distance is said to be. */
-		if (site->sp_delta <= PGUARD_NOTED_MAX_DELTA && !(site->sp_delta % 8) &&
-		    site->id <= PGUARD_NOTED_MAX_ID)
-			jumps_add(jumps, code, site->offset, site->sp_delta,
-				  pguard_noted_site(site->id, site->sp_delta));
+		if (site->sp_delta > PGUARD_NOTED_MAX_DELTA || site->sp_delta % 8 ||
+		    site->id > PGUARD_NOTED_MAX_ID)
+			continue;
+		jump = jumps_add(jumps, code, site->offset, site->sp_delta);
+		if (jump)
+			jump->what = pguard_noted_site(site->id, jump->sp_delta);
 		cond_resched();
 	}
 	__fput_sync(code);
@@ -358,6 +360,7 @@ static struct pguard_jumps *guards_find(const struct pguard_profile *profile, u3
 	struct pguard_jumps *jumps = pguard_jumps_alloc(profile->nr_guards);
 	struct pguard_noted_guards *noted = profile->noted;
 	const struct pguard_guard *guard;
+	struct pguard_jump *jump;
 	u32 i;
 
 	if (!jumps)
@@ -365,13 +368,14 @@ static struct pguard_jumps *guards_find(const struct pguard_profile *profile, u3
 	jumps->inode = profile->objects[object].inode;
 	for (i = 0; i < profile->nr_guards; i++) {
 		guard = &profile->guards[i];
-		if (guard->site.object != object || guard->events || guard->starts ||
-		    !jumps_add(jumps, code, guard->site.offset, guard->site.sp_delta,
-			       noted->first + i))
+		if (guard->site.object != object || guard->events || guard->starts)
 			continue;
+		jump = jumps_add(jumps, code, guard->site.offset, guard->site.sp_delta);
+		if (!jump)
+			continue;
+		jump->what = noted->first + i;
 		noted->jumps[i] = jumps->nr - 1;
-		noted->keys[i] = infer_key(i, 0) - PGUARD_NOTED_BELOW -
-				 jumps->list[noted->jumps[i]].sp_delta;
+		noted->keys[i] = infer_key(i, 0) - PGUARD_NOTED_BELOW - jump->sp_delta;
 		cond_resched();
 	}
 	return jumps;

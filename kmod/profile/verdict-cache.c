@@ -61,8 +61,12 @@ void pguard_verdict_cache_init(struct pguard_verdict_cache *cache, u32 max_known
 	cache->transitions = (void *)&cache->known[max_known];
 	cache->shift = 64 - ilog2(nr_begins(max_known));
 	spin_lock_init(&cache->lock);
+	/* A program may have noted what comes to no key: that leads to the begin. */
 	for (i = 0; i < nr_places(max_known); i++)
-		cache->transitions[i].key = INFER_NO_KEY;
+		cache->transitions[i] = (struct pguard_transition){
+			.key = INFER_NO_KEY,
+			.to = offsetof(struct pguard_verdict_cache, known),
+		};
 }
 
 /* One number for each context, without a pattern: Steele's and others' SplitMix. */

@@ -215,7 +215,8 @@ static __always_inline bool pguard_transitions_find(const struct pguard_transiti
  * pguard_verdict_cache_find() - a unit with a verdict hits a guard
  * @cache: of the unit
  * @from: the verdict, in the verdict cache or nowhere
- * @key: infer_key() of the hit, of a guard of the profile
+ * @key: infer_key() of the hit, of a guard of the profile; if a program made it, and the sum is
+ *	INFER_NO_KEY, that leads to the begin
  * @transition: set to what that means
  *
  * Context: any.

@@ -59,6 +59,7 @@ const struct decode_field link_process_fields[] = {
 	STRING(PROCESS_COMM, process, comm),
 	U32(PROCESS_NS_PID, process, ns_pid),
 	U64(PROCESS_UNITS, process, units),
+	U32(PROCESS_JUMPS, process, jumps),
 	{ 0 }
 };
 

@@ -62,6 +62,7 @@ struct process {
 	uint32_t image_id;
 	uint32_t ns_pid; /* in its pid namespace; 0: that is the first one */
 	uint64_t units; /* of the threads that it has */
+	uint32_t jumps; /* of its guards or sites */
 	char comm[16];
 };
 

@@ -887,6 +887,11 @@ enum {
 	PERFGUARD_A_PROCESS_NS_PID,
 	/* Units of its threads that are there. */
 	PERFGUARD_A_PROCESS_UNITS,
+	/*
+	 * Its sites, or guards, that jump in place of running into a
+	 * breakpoint.
+	 */
+	PERFGUARD_A_PROCESS_JUMPS,
 
 	__PERFGUARD_A_PROCESS_MAX,
 	PERFGUARD_A_PROCESS_MAX = (__PERFGUARD_A_PROCESS_MAX - 1)

@@ -213,7 +213,7 @@ def main():
     if not ok(result.returncode == 0, "the server is trained"):
         note(result.stderr[-600:])
         done()
-    armed = Armed(path)
+    armed = Armed(path, *os.environ.get("ARM", "").split())
     recorder = armed.stream()
     server.play([normal(0)] * 3)        # from here on the thread is seen
     recorder.read(300)

@@ -210,6 +210,22 @@ def later_gs():
     setting.end()
 
 
+def again():
+    """Another target of a process that has landings and areas already."""
+    setting = Setting()
+    program, recorder = setting.program, setting.recorder
+    program.do("run 1")
+    recorder.ask("forget", setting.target)
+    target = recorder.watch("pid", program.pid, OWNED | RECORD)
+    recorder.sites(target, INLINED, program.offsets(), INLINE)
+    program.do("run 1")
+    ok(program.bytes() == HEADS, "the sites of another target jump in the same process")
+    recorder.read()
+    wrong, tid = map(int, program.do("run 10").split())
+    ok(not wrong and counts(recorder.read(), tid) == 7 * [10], "and their hits are recorded")
+    setting.end()
+
+
 def is_ready(program):
     return select.select([program.process.stdout], [], [], 0)[0]
 
@@ -244,5 +260,6 @@ unwatched_child()
 hostile()
 refusals()
 later_gs()
+again()
 storm()
 done()

@@ -84,7 +84,8 @@ int arm_file_load(const struct arm_files *arm, const char *path, struct arming *
 	int ret = arming_read(arming, path, arm->is_paper);
 
 	arming->is_inline = arm->is_inline;
-	return ret ?: find_root(arm, arming) ?: arming_open(arming) ?: arming_limit(arming, &arm->limits);
+	return ret ?: find_root(arm, arming) ?: arming_open(arming) ?: arming_judge_inline(arming) ?:
+	       arming_limit(arming, &arm->limits);
 }
 
 static bool follows_requests(const struct arm_files *arm)

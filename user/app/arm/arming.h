@@ -55,6 +55,12 @@ int arming_read(struct arming *arming, const char *path, bool is_paper);
  */
 int arming_open(struct arming *arming);
 
+/*
+ * If its guards are to be jumps: read its files, and leave that where one uses the base of gs, with a
+ * warning (arming-inline.c).  Takes some seconds for large files.  Returns as above.
+ */
+int arming_judge_inline(struct arming *arming);
+
 /* Set limits of all of a unit's time, in place of the profile's.  Returns as above. */
 int arming_limit(struct arming *arming, const struct limit_options *limits);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "app/common/command.h"
+#include "app/common/inline-refusal.h"
 #include "base/array.h"
 #include "base/hash-index.h"
 #include "base/log.h"
@@ -194,27 +195,6 @@ static void judge_inline(struct recording *recording)
 	recording->is_inline = false;
 }
 
-static const char *refusal_text(uint32_t refusal)
-{
-	switch (refusal) {
-	case PERFGUARD_INLINE_REFUSAL_GS:
-		return "a thread of it uses the base of gs";
-	case PERFGUARD_INLINE_REFUSAL_TRACED:
-		return "it is traced, as by a debugger";
-	case PERFGUARD_INLINE_REFUSAL_SHARED:
-		return "another process has the same memory";
-	case PERFGUARD_INLINE_REFUSAL_GENERATED:
-		return "it has code in memory that is of no file";
-	case PERFGUARD_INLINE_REFUSAL_SHADOW_STACK:
-		return "it has shadow stacks";
-	case PERFGUARD_INLINE_REFUSAL_NOT_64_BIT:
-		return "it is none of 64 bits";
-	case PERFGUARD_INLINE_REFUSAL_UNMAPPED:
-		return "there was no memory for jumps, or a limit or a security module does not allow it";
-	}
-	return "the module does not allow it";
-}
-
 int recording_report_inline(const struct recording *recording)
 {
 	const struct session *session = &recording->session;
@@ -231,7 +211,7 @@ int recording_report_inline(const struct recording *recording)
 		if (targets[i].id == session->target_id && targets[i].inline_refusal)
 			log_warning("functions of process %" PRIu32 " were recorded by traps: %s",
 				    targets[i].inline_refused_pid,
-				    refusal_text(targets[i].inline_refusal));
+				    inline_refusal_text(targets[i].inline_refusal));
 	link_targets_free(targets, nr);
 	return 0;
 }

@@ -114,6 +114,7 @@ static int set_wanted(const struct service_settings *settings, const struct arme
 	*arm = (struct arm_files){
 		.prices = *prices,
 		.limits = settings->limits,
+		.is_inline = settings->is_inline,
 		.follows_requests = settings->follows_requests,
 		.request_limit_ns = settings->request_limit_ns,
 	};

@@ -223,6 +223,8 @@ static const struct key keys[] = {
 	{ "limit", parse_limit, SETTING(limits),
 	  .allowed = "TIME, such as 100ms, or TYPE=TIME, or none",
 	  .is_repeated = true },
+	{ "inline", parse_bool, SETTING(is_inline),
+	  .allowed = "yes or no" },
 	{ "requests", parse_bool, SETTING(follows_requests),
 	  .allowed = "yes or no" },
 	{ "request-limit", parse_time_or_none, SETTING(request_limit_ns),

@@ -26,6 +26,7 @@ struct service_settings {
 	bool is_armed; /* at all */
 	uint32_t budget_ppm;
 	struct limit_options limits;
+	bool is_inline;
 	bool follows_requests;
 	uint64_t request_limit_ns;
 	uint64_t adapt_ns; /* the first span of learning limits; 0: none */

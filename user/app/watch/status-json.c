@@ -8,6 +8,7 @@
 
 #include "app/common/holder.h"
 #include "app/common/identity.h"
+#include "app/common/inline-refusal.h"
 #include "app/common/replaced.h"
 #include "app/watch/expectation.h"
 #include "base/time.h"
@@ -80,6 +81,14 @@ static void put_uid(struct json *json, const char *name, const void *object)
 		json_null(json, name);
 }
 
+static void put_inline_refusal(struct json *json, const char *name, const void *object)
+{
+	const struct target *target = object;
+
+	json_string(json, name, target->inline_refusal ?
+					inline_refusal_text(target->inline_refusal) : NULL);
+}
+
 #define AT(member, name, ...) FIELD(struct target, member, name, ##__VA_ARGS__)
 
 const struct field status_target_fields[] = {
@@ -102,6 +111,8 @@ const struct field status_target_fields[] = {
 	AT(suppressed_requests, "suppressed_requests",
 	   .text = "  %s alert%s of requests held back: too many a second, or for the budget\n"),
 	AT(untracked, "untracked", .text = "  %s processes, threads or units could not be watched\n"),
+	AT(inline_refused_pid, "inline_refused", .empty = FIELD_NULL),
+	FIELD_BY(put_inline_refusal, "inline_refusal"),
 	{ 0 },
 };
 
@@ -123,6 +134,7 @@ static const struct field process_fields[] = {
 	FIELD(struct process, image_id, "image"),
 	FIELD(struct process, ns_pid, "ns_pid", .empty = FIELD_NULL),
 	FIELD(struct process, units, "units"),
+	FIELD(struct process, jumps, "jumps"),
 	FIELD_BY(put_cgroup, "cgroup"),
 	{ 0 },
 };
@@ -175,6 +187,7 @@ static const struct field guard_fields[] = {
 	FIELD_BY(put_way, "way"),
 	FIELD(struct armed_guard, hits, "hits"),
 	FIELD(struct armed_guard, stepped, "stepped"),
+	FIELD(struct armed_guard, noted, "noted"),
 	FIELD(struct armed_guard, sheds, "sheds"),
 	FIELD_AS(FIELD_PPM, struct armed_guard, share_ppm, "share"),
 	{ 0 },

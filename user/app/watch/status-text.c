@@ -8,6 +8,7 @@
 
 #include "app/common/holder.h"
 #include "app/common/identity.h"
+#include "app/common/inline-refusal.h"
 #include "app/common/replaced.h"
 #include "app/common/trial-text.h"
 #include "base/duration.h"
@@ -86,6 +87,8 @@ static void text_process(const struct process *process)
 	if (where[0])
 		fputs(", ", stdout);
 	text_safe(stdout, where);
+	if (process->jumps)
+		printf(", %" PRIu32 " of its guards jump", process->jumps);
 	putchar('\n');
 	free(cgroup);
 }
@@ -132,6 +135,9 @@ static void text_target(const struct status *status, const struct target *target
 			continue;
 		text_process(process);
 	}
+	if (target->inline_refusal)
+		printf("  guards of process %" PRIu32 " stay breakpoints: %s\n",
+		       target->inline_refused_pid, inline_refusal_text(target->inline_refusal));
 	if (profile)
 		status_profile_text(profile, target, status->max_types);
 }
