@@ -700,9 +700,8 @@ bool pguard_wait_may_end(const struct pt_regs *regs)
 {
 	u32 syscall = pguard_place_syscall(regs);
 
-	/* io_uring runs works of its threads while they wait, restart_syscall is of any place. */
-	return syscall != __NR_io_uring_enter && syscall != __NR_restart_syscall &&
-	       wait_waits(regs, syscall) && !reads_all(regs);
+	/* io_uring runs works of its threads while they wait. */
+	return syscall != __NR_io_uring_enter && wait_waits(regs, syscall) && !reads_all(regs);
 }
 
 /**

@@ -8,9 +8,17 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-static unsigned int ring_kib = 512;
+/*
+ * Who explains alerts leaves the CPU to those that are watched, and may come to read the next ones only
+ * when a unit has ended that computes for seconds; such a unit's records, with their stacks, may have
+ * 100 KiB each.
+ */
+static unsigned int ring_kib = 4096;
 module_param(ring_kib, uint, 0444);
-MODULE_PARM_DESC(ring_kib, "memory for kept alerts, and for recorded waits, KiB each");
+MODULE_PARM_DESC(ring_kib, "memory for kept alerts, KiB");
+
+/* Recorded waits are read every 100 ms. */
+enum { WAITS_KIB = 512 };
 
 /* In which a listener reads a record, jiffies: it looks each second. */
 enum { READ_TIME = 5 * HZ };
@@ -211,20 +219,20 @@ void pguard_ring_clear(struct pguard_ring *ring)
 	spin_unlock(&ring->lock);
 }
 
-static void ring_init(struct pguard_ring *ring)
+static void ring_init(struct pguard_ring *ring, u32 kib)
 {
 	spin_lock_init(&ring->lock);
 	INIT_LIST_HEAD(&ring->records);
 	INIT_LIST_HEAD(&ring->tenants);
-	ring->max_bytes = (size_t)ring_kib * 1024;
+	ring->max_bytes = (size_t)kib * 1024;
 	ring->next_seq = 1;
 }
 
 int __init pguard_alert_record_init(void)
 {
 	ring_kib = clamp(ring_kib, 64U, 64U * 1024);
-	ring_init(&pguard_alerts);
-	ring_init(&pguard_waits);
+	ring_init(&pguard_alerts, ring_kib);
+	ring_init(&pguard_waits, WAITS_KIB);
 	return 0;
 }
 

@@ -250,6 +250,32 @@ static enum pguard_call_site_fit count_fits(const struct pguard_thread *thread, 
 			 : PGUARD_CALL_SITE_SEVERAL;
 }
 
+/*
+ * The call that restart_syscall goes on with, where its begin was not seen: that of the wait site at
+ * which it would return; restart_syscall itself if it is none, or in doubt, which *@doubt then says.
+ */
+static u32 resumed_call(const struct pguard_thread *thread, const struct search *search,
+			bool may_sleep, bool *doubt)
+{
+	const struct pguard_wait_site *site;
+	struct search resumed = *search;
+	u32 i;
+
+	for (i = 0; i < nr_sites(thread); i++) {
+		int ret;
+
+		site = &thread->sites->site[i];
+		if (site->role != PERFGUARD_BOUNDARY_ROLE_WAIT)
+			continue;
+		resumed.is.syscall = site->syscall;
+		ret = site_fits(thread, &resumed, site, may_sleep);
+		if (ret > 0)
+			return site->syscall;
+		*doubt |= ret < 0;
+	}
+	return search->is.syscall;
+}
+
 /* Whether the target wants to know what such a call reads, or who wakes it. */
 static bool wants_messages(const struct pguard_thread *thread, u32 syscall)
 {
@@ -383,11 +409,13 @@ static void sites_update(struct pguard_thread *thread)
 static void place_settle(struct pguard_thread *thread, struct pguard_place *place,
 			 struct search *search, bool may_sleep)
 {
-	bool doubt;
+	bool doubt = false;
 
 	/* Pairs with the stores in image.c. */
 	search->is.generation = smp_load_acquire(&thread->image->generation);
 	sites_update(thread);
+	if (unlikely(search->is.syscall == __NR_restart_syscall))
+		search->is.syscall = resumed_call(thread, search, may_sleep, &doubt);
 	search->is.fit = count_fits(thread, search->is.syscall);
 	search->is.follow = 0;
 	if (wants_messages(thread, search->is.syscall)) {
@@ -395,7 +423,7 @@ static void place_settle(struct pguard_thread *thread, struct pguard_place *plac
 		if (search->is.fit == PGUARD_CALL_SITE_NONE)
 			search->is.fit = PGUARD_CALL_SITE_READS;
 	}
-	doubt = look_up(thread, search, may_sleep);
+	doubt |= look_up(thread, search, may_sleep);
 	if (doubt)
 		search->is.generation--; /* ask again next time */
 	search_end(thread, place, search, may_sleep);

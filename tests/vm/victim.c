@@ -13,6 +13,7 @@
  *       read PATH         in read_here(), with the page cache dropped
  *       both MS           in sleep_here(), then as long in spin_here()
  *       deep MS           in sleep_here(), on top of 64 KiB of stack
+ *       churn MS          in churn_here(), with 16 KiB of stack that always change
  *       hole MS           in sleep_here(), on top of 28 KiB never written to, if
  *                         it is the first command
  *       held KIND MS      as lock, for a mutex of this kind: plain, recursive,
@@ -65,6 +66,7 @@ VISIBLE void spin_here(unsigned int ms);
 VISIBLE void lock_here(unsigned int ms);
 VISIBLE void read_here(const char *path);
 VISIBLE void deep_here(unsigned int ms);
+VISIBLE void churn_here(unsigned int ms);
 VISIBLE void hole_here(unsigned int ms);
 VISIBLE void held_here(pthread_mutex_t *mutex);
 VISIBLE void command(char *line);
@@ -155,6 +157,18 @@ VISIBLE void deep_here(unsigned int ms)
 		room[i] = i;
 	sleep_here(ms);
 	sink += room[ms % sizeof(room)];
+}
+
+VISIBLE void churn_here(unsigned int ms)
+{
+	volatile uint64_t room[2048];
+	uint64_t end = now_ns() + ms * 1000000ULL, turn = 0;
+
+	do
+		for (unsigned int i = 0; i < sizeof(room) / sizeof(*room); i++)
+			room[i] = turn++;
+	while (now_ns() < end);
+	sink += room[ms % (sizeof(room) / sizeof(*room))];
 }
 
 VISIBLE void hole_here(unsigned int ms)
@@ -248,6 +262,8 @@ VISIBLE void command(char *line)
 		sleep_here(ms), spin_here(ms);
 	else if (!strcmp(word, "deep"))
 		deep_here(ms);
+	else if (!strcmp(word, "churn"))
+		churn_here(ms);
 	else if (!strcmp(word, "hole"))
 		hole_here(ms);
 	else if (!strcmp(word, "held") && rest && sscanf(rest, "%15s %u", kind, &ms) == 2)

@@ -4,11 +4,45 @@
 import json
 import signal
 
+import guarded
 from family import Family
-from perfguard import Audit, Victim, collect, done, note, ok, wait_until
+from perfguard import MODULE, MS, Audit, Victim, collect, done, note, ok, run, wait_until
 
 UNITS = 150
+# A reader at the lowest priority may have to wait for the end of some such units.
+CHURNS, CHURN_MS = 2, 1500
 
+
+def kept():
+    """A ring of the usual size has room for all that is reported of units that compute for long."""
+    run("rmmod", "perfguard")
+    run("insmod", MODULE)
+    family, victim = Family(), Victim()
+    audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
+    audit.next("ready")
+    victim.do("nothing")
+    audit.process.send_signal(signal.SIGSTOP)
+    since = family.stats()["next_alert"]
+    for _ in range(CHURNS):
+        victim.do(f"churn {CHURN_MS}")
+        victim.do("nothing")
+    wait_until(lambda: sum(one["kind"] == guarded.ENDED for one in family.alerts(since)) >= CHURNS)
+    lines = [json.loads(line) for line in
+             collect("watch", "--json", "--since", since, "--duration", "5").stdout.splitlines()]
+    lines = [line for line in lines if line["kind"] in ("late", "ended", "lost")]
+    kinds = [line["kind"] for line in lines]
+    note(f"{kinds} in {family.stats()['ring_bytes'] >> 10} KiB")
+    ok(kinds.count("late") > 3 * CHURNS and "lost" not in kinds and
+       [line["seq"] for line in lines] == list(range(since, since + len(lines))) and
+       sum(line["kind"] == "ended" and line["elapsed_ns"] >= CHURN_MS * MS
+           for line in lines) == CHURNS,
+       "nothing that was reported of units with deep stacks is lost before it is read")
+    audit.process.send_signal(signal.SIGCONT)
+    audit.finish()
+    victim.end()
+
+
+guarded.reload(512)     # it is to be full soon
 family, victim = Family(), Victim()
 audit = Audit("--duration", 900, "--slower-than", "10ms", "-p", victim.pid)
 audit.next("ready")
@@ -55,4 +89,5 @@ note(f"the collector says: {counted[-1] if counted else None}")
 ok(any(line.get("lost") or line.get("alerts") for line in counted),
    "and says how many it missed")
 victim.end()
+kept()
 done()

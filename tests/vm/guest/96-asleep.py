@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """The first unit of a thread that slept when it came to be watched is judged as any other."""
 
+import os
 import pathlib
+import signal
 import time
 
 from family import Family
-from perfguard import (IS_SLOW, LONG, MODULE, MS, TOP, Audit, collect, done, note, ok, run, skip,
-                       wait_until)
+from perfguard import (IS_SLOW, LONG, MODULE, MS, TOP, Audit, collect, done, is_in, note, ok, run,
+                       skip, wait_until)
 from profile import Context, Profile, Type, types
 from record import ACCOUNT, Program
 from scripted import NAP, SCRIPTED, WAIT, Scripted
@@ -18,7 +20,9 @@ MISSED = "all"
 UNIT_MS = 300
 LIMIT = 100 * MS
 NAP_US = 300_000
-ENDED = 2
+WAIT_MS = 10_000
+LATE, ENDED = 1, 2
+RESTART_SYSCALL = 219
 
 
 def switches(pid, tid):
@@ -65,7 +69,26 @@ def audited():
     program.end()
 
 
-def guarded():
+def is_restarted(pid):
+    """A thread sleeps in restart_syscall."""
+    return any(task.joinpath("syscall").read_text(encoding="ascii").split()[0] ==
+               str(RESTART_SYSCALL) for task in pathlib.Path(f"/proc/{pid}/task").iterdir())
+
+
+def stop(pid):
+    os.kill(pid, signal.SIGSTOP)
+    ok(wait_until(lambda: is_in(pid, "T")), "it is stopped in its wait")
+    os.kill(pid, signal.SIGCONT)
+
+
+def watch(pid):
+    """It is watched, and is so no more: the drain wakes it."""
+    audit = Audit("--duration", LONG, "-p", pid)
+    audit.next("ready")
+    audit.finish()
+
+
+def guarded(what, prepare=None):
     """The same of a profile that is armed: by its boundary, and with its guards."""
     family = Family()
     program = Scripted()
@@ -73,20 +96,25 @@ def guarded():
     depth = program.run([*short, (WAIT, 0, 0)])[0][1][0][0][1]
     profile = Profile(SCRIPTED, [program.boundary()], [(program.offsets[1], 0)],
                       [Type(0, 1, parts_ns=(LIMIT, 0, 0, 0))], [Context(0, depth, [(0, 10, 10)])])
-    script = [(WAIT, 0, 4000), (1, 0, 0), (NAP, 0, NAP_US), *short, (WAIT, 0, 0)]
+    script = [(WAIT, 0, WAIT_MS), (1, 0, 0), (NAP, 0, NAP_US), *short, (WAIT, 0, 0)]
     program.begin(script)
     time.sleep(0.5)
+    if prepare:
+        prepare(program.pid)
+        ok(wait_until(lambda: is_restarted(program.pid)),
+           f"{what}: its wait goes on as restart_syscall")
     number, target, _ = profile.arm(family, "asleep")
     family.record(target, ACCOUNT)
     first = family.stats()["next_alert"]
     program.finish(script)
     time.sleep(0.1)
     records = [one for one in family.alerts() if one["seq"] >= first]
+    kinds = [one["kind"] for one in records]
     counts = types(family, number)[0]
     note(f"{len(records)} records, {counts['late']} late, {counts['units']} in time")
-    ok({one["kind"] for one in records} >= {ENDED} and records[-1]["type_id"] == 1 and
+    ok(LATE in kinds and kinds[-1] == ENDED and records[-1]["type_id"] == 1 and
        counts["late"] == 1 and counts["units"] == 1,
-       "the first unit of a thread that slept when a profile was armed is late, and of its type")
+       f"{what}: the first unit is reported late while it runs, and is of its type")
     collect("disarm", "--all")
     program.end()
 
@@ -108,6 +136,8 @@ def disarmed():
 
 
 audited()
-guarded()
+guarded("slept when a profile was armed")
+guarded("was stopped before that", stop)
+guarded("was watched before that", watch)
 disarmed()
 done()
