@@ -201,6 +201,7 @@ static __always_inline bool pguard_transitions_find(const struct pguard_transiti
 	at = &transitions[pguard_transitions_place(shift, key)];
 	/* The last one of all is never taken. */
 	for (;; at++) {
+		/* Pairs with who adds: what it means is there. */
 		found = smp_load_acquire(&at->key);
 		if (likely(found == key))
 			break;

@@ -305,6 +305,7 @@ const struct pguard_verdict *pguard_unit_verdict(const struct pguard_thread *thr
 	/* Pairs with whoever changes it, and makes what it points to before. */
 	const struct pguard_verdict *verdict = smp_load_acquire(&inference->verdict);
 	const struct pguard_verdict_cache *cache = READ_ONCE(inference->cache);
+	/* Pairs with area_set(): its head is there. */
 	const struct pguard_hit_ring *ring = smp_load_acquire(&thread->ring);
 	struct pguard_hit_run run;
 	u32 free, end;
