@@ -38,7 +38,16 @@ static void check_limit(void)
 	slowdown.hits = slowdown.window_hits = 33000 * 16 * SLOWDOWN_INLINE_HIT;
 	slowdown.cpu_ns = 100 * MS;
 	ok(!slowdown_is_over(&slowdown), "sixteen times as many hits are within it by jumps");
+	slowdown.hits = 4e6;
+	slowdown.window_hits = 1e6;
+	slowdown_settle(&slowdown);
+	ok(slowdown.hits < 100000 && slowdown.hits > 98000 && slowdown.window_hits < 25000 &&
+	   slowdown.window_hits > 24000, "hits have taken no more than there was CPU time");
+	slowdown.hits = 33000;
+	slowdown_settle(&slowdown);
+	ok(slowdown.hits > 32999, "and what they can have taken if they may");
 	slowdown_begin(&slowdown);
+	slowdown_settle(&slowdown);
 	ok(!(slowdown.hits > 0) && !slowdown.cpu_ns, "a stage begins with nothing");
 }
 
@@ -63,7 +72,7 @@ static void check_look(void)
 
 int main(void)
 {
-	plan(13);
+	plan(15);
 	check_share();
 	check_limit();
 	check_look();

@@ -69,6 +69,17 @@ double slowdown_of(const struct slowdown *slowdown, double hits, uint64_t cpu_ns
 	return own_ns > 0 ? hits * (double)slowdown->hit_ns / own_ns : 0;
 }
 
+void slowdown_settle(struct slowdown *slowdown)
+{
+	double own_ns = slowdown_own_ns(slowdown, slowdown->hits, slowdown->cpu_ns);
+	double most = ((double)slowdown->cpu_ns - own_ns) / (double)slowdown->hit_ns;
+
+	if (!(slowdown->hits > most))
+		return;
+	slowdown->window_hits *= most / slowdown->hits;
+	slowdown->hits = most;
+}
+
 bool slowdown_is_over(const struct slowdown *slowdown)
 {
 	return slowdown_of(slowdown, slowdown->hits, slowdown->cpu_ns) > slowdown->most;

@@ -47,6 +47,12 @@ double slowdown_own_ns(const struct slowdown *slowdown, double hits, uint64_t cp
 /* How much slower it was, as a share of its own time. */
 double slowdown_of(const struct slowdown *slowdown, double hits, uint64_t cpu_ns);
 
+/*
+ * The sites are off: their hits have taken no more than there was CPU time, whatever one is said to
+ * cost.  A price that was found out while others had the CPU may be many times too high.
+ */
+void slowdown_settle(struct slowdown *slowdown);
+
 /* Have sites taken all that they may? */
 bool slowdown_is_over(const struct slowdown *slowdown);
 

@@ -234,6 +234,7 @@ static int end_rehearsal(struct recording *recording)
 		return 0;
 	ret = leave_out_hot(recording, &any);
 	recording->is_rehearsal = false;
+	slowdown_settle(&recording->slowdown);
 	if (!ret && any && !is_limited(recording))
 		ret = recording_arm_trace(recording);
 	return ret || !any ? ret : recording_begin_again(recording);
@@ -259,11 +260,14 @@ static int begin_window(struct recording *recording)
 static int end_window(struct recording *recording)
 {
 	bool any;
+	int ret;
 
 	recording->on_ns += time_now_ns() - recording->armed_ns;
 	/* What is in the stream by now is of the window; some functions may be hot only now. */
-	return recording_disarm(recording) ?: recording_read(recording) ?:
-	       leave_out_hot(recording, &any);
+	ret = recording_disarm(recording) ?: recording_read(recording) ?: look_at_cpu(recording) ?:
+	      leave_out_hot(recording, &any);
+	slowdown_settle(&recording->slowdown);
+	return ret;
 }
 
 /* Sites go on and off, as the limit allows. */
