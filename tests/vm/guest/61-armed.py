@@ -6,7 +6,7 @@ import random
 import time
 
 from family import Family
-from guarded import units_of
+from guarded import reload, units_of
 from inference import Reference
 from perfguard import IS_SLOW, MS, collect, done, note, ok
 from profile import Context, Profile, Type, armed
@@ -171,6 +171,7 @@ def wait_for_end(family):
 
 
 def main():
+    reload(512)     # more alerts than that are made
     recorder = Recorder()
     family = Family()
     later(family, recorder)
