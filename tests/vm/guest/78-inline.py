@@ -234,7 +234,7 @@ def storm():
     """On and off under threads, signals, forks, vforks and execs."""
     setting = Setting("exe")
     program, recorder = setting.program, setting.recorder
-    seconds = 20 if IS_SLOW else 8
+    seconds = 10 if IS_SLOW else 8
     program.send(f"storm {1000 * seconds}")
     times = 0
     while True:

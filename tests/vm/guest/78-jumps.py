@@ -99,7 +99,7 @@ def storm(family):
               for address, delta in sites]
     profile = Profile(INLINED, [(1, READ, 8, 16)], guards, [Type(10**12, 1)],
                       [Context(0, 8, [(0, 1, 1)])], is_inline=True)
-    seconds = 20 if IS_SLOW else 8
+    seconds = 10 if IS_SLOW else 8
     program.send(f"storm {1000 * seconds}")
     times = noted = 0
     while not select.select([program.process.stdout], [], [], 0.1)[0]:
