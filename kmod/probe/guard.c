@@ -102,8 +102,8 @@ static void see_to(struct pguard_thread *thread, enum pguard_meeting meeting)
 }
 
 /* That an event site was met says nothing where training had no guard there. */
-static void meet(struct pguard_thread *thread, struct pguard_inference *inference, u32 guard,
-		 u32 depth, bool is_event)
+static __always_inline void meet(struct pguard_thread *thread, struct pguard_inference *inference,
+				 u32 guard, u32 depth, bool is_event)
 {
 	const struct infer_table *table = &inference->loop->table;
 	u64 key = infer_key(guard, depth);

@@ -98,7 +98,7 @@ def untaught():
 
 def begin(stage):
     """A training that stays in this stage."""
-    load = f"{play('many')}; while grep -q {stage} /run/perfguard/target-*; do sleep 1; done"
+    load = f"{play('many')}; while grep -qs {stage} /run/perfguard/target-*; do sleep 1; done"
     return subprocess.Popen(train_command(OTHER, load), stdin=subprocess.DEVNULL,
                             stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
@@ -133,7 +133,8 @@ def interrupted():
            "and the training, in its last line, that it was ended")
         if trainer.poll() is None:
             trainer.kill()
-    ok(not list(pathlib.Path("/run/perfguard").glob("target-*")), "no note is left of them")
+    ok(wait_until(lambda: not list(pathlib.Path("/run/perfguard").glob("target-*"))),
+       "no note is left of them")
 
 
 def guarded(server):
