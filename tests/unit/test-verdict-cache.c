@@ -269,7 +269,7 @@ static void test_threads(void)
 
 int main(void)
 {
-	plan(12);
+	plan(13);
 	test_sets();
 	test_full();
 	test_lock();
