@@ -14,9 +14,51 @@
 #include "base/open-in-root.h"
 #include "binary/helper/foreign-code.h"
 
-/* Why no guard may jump where this file is mapped, or NULL; *@ret_error is set to what ends us. */
-static const char *why_not(const struct arming *arming, const char *path, int *ret_error)
+/* Where events begin there is always a breakpoint. */
+static bool begins_events(const struct loading *loading, uint32_t guard)
 {
+	for (uint32_t i = 0; i < loading->nr_boundaries; i++) {
+		uint32_t role = loading->boundaries[i].role;
+
+		if ((role == PERFGUARD_BOUNDARY_ROLE_EVENT_SITE ||
+		     role == PERFGUARD_BOUNDARY_ROLE_START_SITE) &&
+		    loading->boundaries[i].guard == guard)
+			return true;
+	}
+	return false;
+}
+
+static const struct foreign_function *function_at(const struct foreign_code *code, uint64_t offset)
+{
+	for (uint32_t i = 0; i < code->nr_functions; i++)
+		if (code->functions[i].described.offset == offset)
+			return &code->functions[i];
+	return NULL;
+}
+
+/* Where a function can have a breakpoint there need not be room for a jump: its window has it. */
+static void move_guards(struct arming *arming, uint32_t object, const struct foreign_code *code)
+{
+	struct loading *loading = &arming->loading;
+
+	for (uint32_t i = 0; i < loading->nr_guards; i++) {
+		const struct samples_function *guarded =
+			&arming->samples.functions[loading->functions[i]];
+		const struct foreign_function *function = NULL;
+
+		if (guarded->object == object && !begins_events(loading, i))
+			function = function_at(code, guarded->offset);
+		if (!function || function->window.verdict != WINDOW_SITE_FOUND)
+			continue;
+		loading->guards[i].offset = function->window.offset;
+		loading->guards[i].sp_delta = function->window.sp_delta;
+	}
+}
+
+/* Why no guard may jump where this file is mapped, or NULL; *@ret_error is set to what ends us. */
+static const char *why_not(struct arming *arming, uint32_t object, int *ret_error)
+{
+	const char *path = arming->samples.objects[object].path;
 	int fd = open_in_root(*arming->root ? arming->root : "/", path, O_RDONLY | O_NONBLOCK);
 	struct foreign_code *code;
 	const char *ret = NULL;
@@ -29,7 +71,9 @@ static const char *why_not(const struct arming *arming, const char *path, int *r
 	*ret_error = error == -ENOMEM || error == -EINTR ? error : 0;
 	if (error)
 		return "cannot be read, and may use the base of gs";
-	if (code->uses_gs)
+	if (!code->uses_gs)
+		move_guards(arming, object, code);
+	else
 		ret = "uses the base of gs, by which jumps find where to note a hit";
 	foreign_code_close(code);
 	return ret;
@@ -41,7 +85,7 @@ int arming_judge_inline(struct arming *arming)
 
 	for (uint32_t i = 0; i < arming->samples.nr_objects && arming->is_inline; i++) {
 		const char *path = arming->samples.objects[i].path;
-		const char *why = why_not(arming, path, &error);
+		const char *why = why_not(arming, i, &error);
 
 		if (error == -ENOMEM)
 			return cmd_no_memory();

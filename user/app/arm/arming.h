@@ -56,8 +56,9 @@ int arming_read(struct arming *arming, const char *path, bool is_paper);
 int arming_open(struct arming *arming);
 
 /*
- * If its guards are to be jumps: read its files, and leave that where one uses the base of gs, with a
- * warning (arming-inline.c).  Takes some seconds for large files.  Returns as above.
+ * If its guards are to be jumps: read its files, move guards to their functions' windows, and leave
+ * that where a file uses the base of gs, with a warning; guards moved by then stay there
+ * (arming-inline.c).  Takes some seconds for large files.  Returns as above.
  */
 int arming_judge_inline(struct arming *arming);
 
