@@ -50,12 +50,6 @@ static LIST_HEAD(inlinings);
 /* Counts the begins, so that each thread visits each of them once. */
 static u32 generation;
 
-/* It is raised when there is something for threads to see to.  Context: any. */
-u32 pguard_inlining_generation(void)
-{
-	return READ_ONCE(generation);
-}
-
 static struct pguard_inlining *inlining_find(const struct pguard_target *target,
 					     const struct pguard_jumps *jumps)
 {
@@ -279,6 +273,18 @@ void pguard_inlining_visit(struct pguard_thread *thread)
 }
 
 /**
+ * pguard_inlining_look() - pguard_inlining_visit() if there is something new for current's process
+ * @thread: of current
+ *
+ * Context: current; does not sleep.
+ */
+void pguard_inlining_look(struct pguard_thread *thread)
+{
+	if (thread->inlined != READ_ONCE(generation))
+		pguard_inlining_visit(thread);
+}
+
+/**
  * pguard_inlining_hit() - current ran into the breakpoint of a site that may jump
  * @site: the site
  *
@@ -286,12 +292,8 @@ void pguard_inlining_visit(struct pguard_thread *thread)
  */
 void pguard_inlining_hit(const struct pguard_site *site)
 {
-	struct pguard_thread *thread;
+	struct pguard_thread *thread = pguard_thread_of_current();
 
-	preempt_disable_notrace();
-	thread = pguard_thread_find(current);
-	if (thread && thread->image->target == site->target &&
-	    thread->inlined != READ_ONCE(generation))
-		pguard_inlining_visit(thread);
-	preempt_enable_notrace();
+	if (thread && thread->image->target == site->target)
+		pguard_inlining_look(thread);
 }

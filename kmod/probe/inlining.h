@@ -26,7 +26,7 @@ void pguard_inlining_put_off(struct pguard_jumps *jumps, u32 number);
 void pguard_inlining_put_on(struct pguard_jumps *jumps, u32 number);
 void pguard_inlining_forget(struct pguard_target *target);
 void pguard_inlining_visit(struct pguard_thread *thread);
-u32 pguard_inlining_generation(void);
+void pguard_inlining_look(struct pguard_thread *thread);
 void pguard_inlining_hit(const struct pguard_site *site);
 
 #endif /* _KMOD_PROBE_INLINING_H */

@@ -45,8 +45,8 @@ void pguard_noted_hits_look(struct pguard_thread *thread, bool may_sleep)
 {
 	bool is_to_jump = guards_jump(thread);
 
-	if (is_to_jump && thread->inlined != pguard_inlining_generation())
-		pguard_inlining_visit(thread);
+	if (is_to_jump)
+		pguard_inlining_look(thread);
 	if (is_to_jump || pguard_stream_wants_waits(thread->image->target))
 		if (may_sleep && thread->image->areas && unlikely(pguard_area_look(thread)))
 			pguard_inlining_visit(thread);
@@ -118,17 +118,6 @@ void pguard_noted_hits_take(struct pguard_thread *thread)
 	pguard_hit_ring_reset(ring, is_wanted);
 }
 
-/* It stays: see pguard_guard_state(). */
-static struct pguard_thread *state_of_current(void)
-{
-	struct pguard_thread *thread;
-
-	preempt_disable_notrace();
-	thread = pguard_thread_find(current);
-	preempt_enable_notrace();
-	return thread;
-}
-
 /**
  * pguard_noted_hits_before() - current ran into the breakpoint of a guard
  * @site: the guard's; of a profile whose guards jump where they can
@@ -139,14 +128,13 @@ static struct pguard_thread *state_of_current(void)
  */
 void pguard_noted_hits_before(const struct pguard_site *site)
 {
-	struct pguard_thread *thread = state_of_current();
+	struct pguard_thread *thread = pguard_thread_of_current();
 
 	/* Whoever comes by first has the process jump. */
 	if (!thread && pguard_thread_first(site->target))
-		thread = state_of_current();
+		thread = pguard_thread_of_current();
 	if (!thread || thread->image->target != site->target)
 		return;
-	if (thread->inlined != pguard_inlining_generation())
-		pguard_inlining_visit(thread);
+	pguard_inlining_look(thread);
 	pguard_noted_hits_take(thread);
 }

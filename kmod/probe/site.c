@@ -30,14 +30,9 @@ bool pguard_site_wants(const struct pguard_site *site, struct mm_struct *mm)
 /* Returns true if current is a thread of the site's target.  Its first hit makes its state. */
 static bool site_is_ours(const struct pguard_site *site)
 {
-	struct pguard_thread *thread;
-	bool ours;
+	const struct pguard_thread *thread = pguard_thread_of_current();
 
-	preempt_disable_notrace();
-	thread = pguard_thread_find(current);
-	ours = thread && thread->image->target == site->target;
-	preempt_enable_notrace();
-	return ours || (!thread && pguard_thread_first(site->target));
+	return (thread && thread->image->target == site->target) || (!thread && pguard_thread_first(site->target));
 }
 
 atomic64_t pguard_site_unread = ATOMIC64_INIT(0);
@@ -66,11 +61,8 @@ static u64 user_word(u64 address)
  */
 static bool site_report(const struct pguard_site *site, u64 sp, u64 value)
 {
-	struct pguard_thread *thread;
+	struct pguard_thread *thread = pguard_thread_of_current();
 
-	preempt_disable_notrace();
-	thread = pguard_thread_find(current);
-	preempt_enable_notrace();
 	if (!thread)
 		return false;
 	pguard_noted_hits_take(thread);

@@ -360,6 +360,20 @@ static __always_inline struct pguard_thread *pguard_thread_find(const struct tas
 	return NULL;
 }
 
+/*
+ * That of current, or NULL.  Only current itself takes it away, or the removal of its target, which
+ * waits for handlers of probes and hooked calls first.
+ */
+static inline struct pguard_thread *pguard_thread_of_current(void)
+{
+	struct pguard_thread *thread;
+
+	preempt_disable_notrace();
+	thread = pguard_thread_find(current);
+	preempt_enable_notrace();
+	return thread;
+}
+
 /* Of current. */
 static __always_inline struct pguard_inference *
 pguard_thread_inference(const struct pguard_thread *thread)
