@@ -212,7 +212,7 @@ void pguard_guard_take_noted(struct pguard_thread *thread, struct pguard_inferen
 }
 
 /* The state of current, see pguard_guard_state(); NULL if it is of another target. */
-static struct pguard_thread *state_of_current(const struct pguard_site *site)
+static __always_inline struct pguard_thread *state_of_current(const struct pguard_site *site)
 {
 	struct pguard_thread *thread = pguard_thread_of_current();
 

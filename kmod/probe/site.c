@@ -32,7 +32,9 @@ static bool site_is_ours(const struct pguard_site *site)
 {
 	const struct pguard_thread *thread = pguard_thread_of_current();
 
-	return (thread && thread->image->target == site->target) || (!thread && pguard_thread_first(site->target));
+	if (!thread)
+		return pguard_thread_first(site->target);
+	return thread->image->target == site->target;
 }
 
 atomic64_t pguard_site_unread = ATOMIC64_INIT(0);

@@ -364,7 +364,7 @@ static __always_inline struct pguard_thread *pguard_thread_find(const struct tas
  * That of current, or NULL.  Only current itself takes it away, or the removal of its target, which
  * waits for handlers of probes and hooked calls first.
  */
-static inline struct pguard_thread *pguard_thread_of_current(void)
+static __always_inline struct pguard_thread *pguard_thread_of_current(void)
 {
 	struct pguard_thread *thread;
 
