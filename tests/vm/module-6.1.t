@@ -8,7 +8,8 @@
 cd "${0%/*}" || exit
 GLOBIGNORE=guest/37-train.py:guest/37-train-inline.py:guest/38-check.py:guest/39-slowdown.py
 GLOBIGNORE+=:guest/45-emulate.py:guest/63-budget.py:guest/77-top.py:guest/79-containers.py:guest/85-watch.py
-GLOBIGNORE+=:guest/86-serve.py:guest/87-operator.py:guest/98-two-way.py:guest/99-page.py
+GLOBIGNORE+=:guest/86-serve.py:guest/87-operator.py:guest/95-connections.py:guest/97-late-requests.py
+GLOBIGNORE+=:guest/98-datagrams.py:guest/98-two-way.py:guest/99-page.py
 if ../../scripts/debug-kernel --if-cached; then
 	# shellcheck source=tests/vm/debug-tests.sh
 	. ./debug-tests.sh

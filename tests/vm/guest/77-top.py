@@ -9,8 +9,8 @@ import time
 
 import guarded
 from guarded import NR_TYPES, SLEEP, Guarded, Request
-from perfguard import (COLLECT, IS_SLOW, MS, PATIENCE, collect, done, note, ok, status,
-                       wait_until)
+from perfguard import (COLLECT, IS_SLOW, MS, PATIENCE, collect, done, note, ok, status, wait_until,
+                       watching)
 from terminal import Terminal
 
 PROFILE = "/tmp/77.pgp"
@@ -269,8 +269,7 @@ def main():
         done()
     server.load(1, 500, "steady")
     with open("/tmp/77.watch", "w", encoding="utf-8") as file:
-        watch = subprocess.Popen([COLLECT, "watch", "--json", "--window", "0"], stdout=file)
-    time.sleep(1)
+        watch = watching("--json", "--window", "0", stdout=file)
     check_printed(server)
     top = Terminal(COLLECT, "top")
     check_live(server, top)

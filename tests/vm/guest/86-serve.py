@@ -286,7 +286,7 @@ def sleepers():
 
 
 def hanging(serve):
-    configure("budget = none", "on-alert = /bin/sleep 1086", "on-alert-timeout = 1s",
+    configure("budget = none", "on-alert = /bin/sleep 1086", "on-alert-timeout = 5s",
               "on-alert-most = 2")
     serve.signal(signal.SIGHUP)
     serve.wait("READY=1", 4)

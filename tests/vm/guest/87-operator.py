@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from perfguard import (COLLECT, IS_SLOW, LONG, TOP, Audit, collect, done, note, ok, run, skip,
-                       status, wait_until)
+                       status, wait_until, watching)
 
 PORT = "7187"
 TMP = pathlib.Path("/tmp/operator")
@@ -190,8 +190,7 @@ def updated(server):
     number, path = target().get("id"), TMP / "watched"
     ok(target().get("replaced", 0) is None, "the file is the one that was armed")
     with open(path, "wb") as file:
-        watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=file, stdin=subprocess.DEVNULL)
-    time.sleep(2)
+        watch = watching("--json", stdout=file)
     replace(GUARDED)
     server.end()
     server = Server()

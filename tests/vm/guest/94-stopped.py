@@ -5,11 +5,10 @@ import ctypes
 import os
 import pathlib
 import signal
-import subprocess
 import time
 
-from perfguard import (COLLECT, IS_SLOW, LONG, MS, PATIENCE, Audit, Victim, done, is_in, note, ok,
-                       wait_until)
+from perfguard import (IS_SLOW, LONG, MS, PATIENCE, Audit, Victim, done, is_in, note, ok,
+                       wait_until, watching)
 
 SCALE = 4 if IS_SLOW else 1
 LIMIT = f"{400 * SCALE}ms"
@@ -158,9 +157,8 @@ def text_of(victim):
     audit.next("ready")
     victim.unit("nothing")
     path = pathlib.Path("/tmp/94.watch")
-    with path.open("w", encoding="utf-8") as file, subprocess.Popen(
-            [COLLECT, "watch", "--window", "0"], stdout=file) as watch:
-        time.sleep(0.5)
+    with path.open("w", encoding="utf-8") as file, watching(
+            "--window", "0", stdout=file) as watch:
         unit(victim, Signal(), f"sleep {NAP}")
         wait_until(lambda: "ended" in path.read_text(encoding="utf-8"))
         watch.send_signal(signal.SIGINT)

@@ -9,8 +9,8 @@ import subprocess
 import sys
 import time
 
-from perfguard import (COLLECT, EXACT, IS_SLOW, LONG, MS, PATIENCE, collect, done, in_schema,
-                       no_leaks, note, ok, skip, wait_until)
+from perfguard import (EXACT, IS_SLOW, LONG, MS, PATIENCE, collect, done, in_schema, note,
+                       ok, skip, wait_until, watching)
 from service import SERVICE, Client, Peer, start
 
 PORT, PEER = 7310, 7311
@@ -46,10 +46,9 @@ def lines(kind):
 
 
 @contextlib.contextmanager
-def watching():
+def watched():
     with OUTPUT.open("w", encoding="utf-8") as output:
-        watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=output)
-    time.sleep(0.5)
+        watch = watching("--json", stdout=output)
     yield
     watch.send_signal(2)
     watch.wait(PATIENCE)
@@ -258,15 +257,15 @@ def main():
         note(trained.stderr[-2500:])
     armed = collect("arm", "--request-limit", f"{LIMIT_MS}ms", PROFILE)
     if ok(armed.returncode == 0, "and armed with a limit of its requests"):
-        with watching():
+        with watched():
             check_alerts()
-        with watching():
+        with watched():
             check_where()
             check_again()
         # Those that wait for the same would be folded into the ones before.
-        with watching():
+        with watched():
             client, limits = check_learnt()
-        with watching():
+        with watched():
             # By the clock, what it learns of working is what others leave it of the CPUs.
             if EXACT:
                 check_part(client, limits)
@@ -283,7 +282,6 @@ def main():
     server.kill()
     server.wait()
     peer.shutdown()
-    no_leaks("nothing is left")
     done()
 
 

@@ -3,11 +3,10 @@
 
 import json
 import pathlib
-import subprocess
 import threading
 import time
 
-from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Audit, done, no_leaks, note, ok, wait_until
+from perfguard import IS_SLOW, LONG, PATIENCE, Audit, done, note, ok, wait_until, watching
 from service import Client, Peer, start
 
 FRONT, BACK, PEER = 7320, 7321, 7322
@@ -69,8 +68,7 @@ def followed(places, nr_watched, what, ask=ask_slowly):
               for server in servers[:nr_watched]]
     ready = [audit.next("ready") for audit in audits]
     with OUTPUT.open("w", encoding="utf-8") as output:
-        watch = subprocess.Popen([COLLECT, "watch", "--json", "--window", "0"], stdout=output)
-    time.sleep(0.5)
+        watch = watching("--json", "--window", "0", stdout=output)
     ask(client, what)
     wait_until(lambda: have_ended(servers[0].pid))
     time.sleep(0.5)
@@ -138,7 +136,6 @@ def main():
         check()
         pathlib.Path(PATH).unlink(missing_ok=True)
     peer.shutdown()
-    no_leaks("nothing is left")
     done()
 
 

@@ -9,8 +9,8 @@ import subprocess
 import threading
 import time
 
-from perfguard import (COLLECT, EXACT, IS_SLOW, LONG, PATIENCE, TOP, Audit, done, no_leaks, note,
-                       ok, wait_until)
+from perfguard import (EXACT, IS_SLOW, LONG, PATIENCE, TOP, Audit, done, note, ok,
+                       wait_until, watching)
 
 PORT, PEER, BEHIND = 7320, 7321, 7322
 COMPUTE_US, ASK_US = 3_000, 40_000
@@ -250,9 +250,7 @@ def check_chain():
     audits = [Audit("--duration", LONG, "--slower-than", f"{LIMIT_MS}ms", "-p",
                     server.process.pid) for server in servers]
     ready = [audit.next("ready") for audit in audits]
-    with subprocess.Popen([COLLECT, "watch", "--json"], text=True,
-                          stdout=subprocess.PIPE) as watch:
-        time.sleep(0.5)
+    with watching("--json", text=True, stdout=subprocess.PIPE) as watch:
         for _ in range(5):
             client.ask("ask", 1000)
         client.ask("ask", LATE_US)
@@ -288,7 +286,6 @@ def main():
     server.end()
     check_chain()
     peer.socket.close()
-    no_leaks("no connection is left")
     done()
 
 

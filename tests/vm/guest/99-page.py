@@ -5,9 +5,9 @@ import html
 import pathlib
 import re
 import subprocess
-import time
 
-from perfguard import COLLECT, IS_SLOW, LONG, PATIENCE, Victim, collect, done, no_leaks, note, ok, wait_until
+from perfguard import (COLLECT, IS_SLOW, LONG, PATIENCE, Victim, collect, done, note, ok,
+                       wait_until, watching)
 
 LINES, PAGE, AUDITED = (pathlib.Path(f"/tmp/99.{name}") for name in ("json", "html", "audit.html"))
 DELAY_MS = 900 if IS_SLOW else 300
@@ -25,8 +25,7 @@ def audited(victim):
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     audit.stderr.readline()
     with LINES.open("w", encoding="utf-8") as output:
-        watch = subprocess.Popen([COLLECT, "watch", "--json"], stdout=output)
-    time.sleep(0.5)
+        watch = watching("--json", stdout=output)
     victim.do("nothing")
     for word in ("sleep", "spin", "lock"):
         for _ in range(3):
@@ -72,7 +71,6 @@ try:
     check_audit(*audited(victim_))
     check_watch()
     check_refusals(victim_)
-    no_leaks("nothing is left")
 finally:
     victim_.end()
 done()

@@ -113,6 +113,19 @@ def wait_until(condition, seconds=PATIENCE):
     return bool(condition())
 
 
+def watching(*options, **streams):
+    """pg-collect watch, which gets alerts from now on."""
+    def gets_alerts():
+        # Its sockets' ports are its process id, with a number above; a group is where alerts go.
+        rows = [row.split() for row in
+                pathlib.Path("/proc/net/netlink").read_text(encoding="ascii").splitlines()[1:]]
+        return any(int(row[2]) & 0x3fffff == watch.pid and int(row[3], 16) for row in rows)
+
+    watch = subprocess.Popen([COLLECT, "watch", *options], stdin=subprocess.DEVNULL, **streams)
+    wait_until(lambda: watch.poll() is not None or gets_alerts())
+    return watch
+
+
 def is_in(pid, state):
     """What a process does, in /proc's letters: S asleep, T stopped."""
     text = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
