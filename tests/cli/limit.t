@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Limits that people set: kept in a profile by learn, and given to arm.
+# What learn is asked for: limits that people set, kept in a profile and given to arm; guards that jump.
 
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
@@ -33,6 +33,8 @@ limits_are "[80000000, 5000000] + [80000000] * 4" "learnt again, they are still 
 run learn -o own.pgp --limit none --limit 2=none --limit 3=none
 limits_are "[None] * 6" "none takes them off"
 refused 1 "own.pgp has no type 9" "a type that is not there" learn -o own.pgp --limit 9=1s
+refused 1 "own.pgp knows no function that has room for a jump: train, or record, with --inline" \
+	"guards that jump, of what was recorded by breakpoints" learn -o own.pgp --inline
 refused 1 "here.pgp has no type 99" "the same, armed" arm --limit 99=1s here.pgp
 for text in soon 0=1s 2=; do
 	refused 2 "--limit is TIME, such as 100ms, or TYPE=TIME, not '$text'" "a limit of $text" \

@@ -89,7 +89,6 @@ refused 2 "give a profile" "arm of nothing" arm
 refused 2 "-p 'x' is no number" "arm for a pid that is no number" arm -p x x.pgp
 refused 2 "--infer is weights or paper, not 'luck'" "arm by another rule" arm --infer luck x.pgp
 refused 1 "no program 'no-such'|module|permission" "recording by jumps" train -o "$scratch/x" --inline -e no-such
-refused 2 "inline is for recording structure, and not for --timing" "but not of times" record -o "$scratch/x" --inline --timing "$scratch/p" -e true
 refused 2 "unexpected argument 'now'" "watch with an argument" watch now
 refused 2 "no sequence number" "watch since never" watch --since never
 refused 2 "no terminal with a screen .*'pg-collect top --once'" "top without a terminal" top

@@ -234,10 +234,10 @@ static void test_versions(void)
 	make(&content, 1);
 	save(&content);
 	bytes = read_file(path, &len);
-	bytes[63] = 8;
+	bytes[63] = 9;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EPROTONOSUPPORT,
-		      "is of profile version 8, and this pg-collect reads 7"), "a newer version");
+		      "is of profile version 9, and this pg-collect reads 8"), "a newer version");
 	bytes[63] = 0;
 	write_file(other, bytes, len);
 	ok(is_refused(other, -EBADMSG, "is of profile version 0"), "a version that never was");
@@ -444,7 +444,7 @@ static void test_indices(void)
 	WRONG(samples.objects[1].build_id, (char *)"XY");
 	WRONG(samples.objects[1].path, (char *)"");
 	WRONG(samples.functions[3].object, samples->nr_objects);
-	WRONG(samples.functions[3].cost, 2);
+	WRONG(samples.functions[3].cost, 4);
 	WRONG(samples.loops[0].function, samples->nr_functions);
 	WRONG(samples.loops[0].nr_boundaries, 0);
 	WRONG(samples.loops[0].boundaries[0].role, 4);

@@ -18,6 +18,7 @@ struct fixture {
 	struct types types;
 	double budget[8];
 	uint32_t nr_guards;
+	bool is_inline;
 	uint32_t *chosen;
 	uint32_t nr;
 	struct select_score score;
@@ -46,8 +47,13 @@ static void fixture_prepare(struct fixture *fixture)
 
 static void choose(struct fixture *fixture, enum select_method method, double slack)
 {
-	struct select_options options = { method, fixture->budget, slack, NULL,
-					  fixture->nr_guards };
+	struct select_options options = {
+		.method = method,
+		.budget = fixture->budget,
+		.early_slack = slack,
+		.is_inline = fixture->is_inline,
+		.nr_guards = fixture->nr_guards,
+	};
 
 	fixture->nr = 0;
 	if (select_guards(&fixture->signatures, &fixture->types, &options, fixture->chosen,
@@ -201,6 +207,30 @@ static void test_stepped(void)
 	fixture_end(&fixture);
 }
 
+/* Function 0 is called too often for a breakpoint, and has a window. */
+static void test_jumps(void)
+{
+	struct fixture fixture;
+
+	fixture_start(&fixture, 2, 2);
+	add(&fixture, &unit, 0, 100);
+	synthetic_hit(&unit, 0, 16, 40);
+	synthetic_hit(&unit, 1, 16, 40);
+	add(&fixture, &unit, 1, 100);
+	fixture.samples.functions[0].cost = SAMPLES_COST_STEPPED | SAMPLES_COST_WINDOW;
+	fixture_prepare(&fixture);
+	choose(&fixture, SELECT_INFORMATION, 0);
+	ok(fixture.nr == 0, "40 hits of a breakpoint are too many");
+	fixture.is_inline = true;
+	choose(&fixture, SELECT_INFORMATION, 0);
+	ok(fixture.nr == 1 && has(&fixture, 0) && fixture.score.end > 0.999,
+	   "of a jump they are not, wherever its function has one");
+	fixture.budget[0] = 1.2;
+	choose(&fixture, SELECT_INFORMATION, 0);
+	ok(fixture.nr == 0, "and cost as much as 1.25 of a breakpoint");
+	fixture_end(&fixture);
+}
+
 /* Function 0 distinguishes types 0 and 1 of loop 0, and is all that loop 1 does. */
 static void test_loops(void)
 {
@@ -341,9 +371,10 @@ static void compare_lazy(struct fixture *fixture, double hits, double *mean, dou
 {
 	uint32_t *eager = calloc(fixture->samples.nr_functions + 1, sizeof(*eager)), nr;
 	struct select_score lazy_score, eager_score;
+	const struct features_options table = { 0 };
 	struct features features;
 
-	features_init(&features, &fixture->signatures, &fixture->types, 0, NULL);
+	features_init(&features, &fixture->signatures, &fixture->types, &table);
 	fixture->budget[0] = hits;
 	*mean = *worst = 0;
 	*equal = 0;
@@ -474,11 +505,12 @@ static void test_speed(void)
 
 int main(void)
 {
-	plan(25);
+	plan(28);
 	test_markers();
 	test_depths();
 	test_hot();
 	test_stepped();
+	test_jumps();
 	test_loops();
 	test_early();
 	test_rare();

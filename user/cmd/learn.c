@@ -39,6 +39,14 @@ static void init(void)
 	carried = (struct carry_options){ 0 };
 }
 
+/* Of a struct learning; train has one that does more. */
+static const struct option_spec inline_specs[] = {
+	{ 0, "inline", NULL, option_flag, offsetof(struct learning, options.is_inline),
+	  .help = "choose guards for 'pg-collect arm --inline', of which many more are affordable: for a "
+	  "profile trained, or traces recorded, by --inline" },
+	{ 0 },
+};
+
 static const struct option_spec live_specs[] = {
 	{ 0, "live", NULL, option_flag, offsetof(struct live_options, is_live),
 	  .help = "learn limits from the units of the program as it is guarded now" },
@@ -68,6 +76,17 @@ static int check_profile(void)
 	return CMD_FAILED;
 }
 
+/* Where a jump has room is known of what was recorded by jumps. */
+static int check_windows(void)
+{
+	for (uint32_t i = 0; i < learning.samples.nr_functions; i++)
+		if (learning.samples.functions[i].cost & SAMPLES_COST_WINDOW)
+			return 0;
+	log_error("%s knows no function that has room for a jump: train, or record, with --inline",
+		  learning.path);
+	return CMD_FAILED;
+}
+
 static int learn(int argc, char **argv)
 {
 	int ret = check(argc, argv);
@@ -83,6 +102,8 @@ static int learn(int argc, char **argv)
 				   : learning_load(&learning);
 	for (int i = optind; i < argc && !ret; i++)
 		ret = learning_add_file(&learning, argv[i]);
+	if (!ret && learning.options.is_inline && !carried.from)
+		ret = check_windows();
 	if (!ret && live.is_live)
 		ret = live_learn(&learning, live.duration_ns);
 	else if (!ret && optind == argc && !carried.from)
@@ -102,8 +123,8 @@ const struct verb cmd_learn = {
 		 "give it the limits of the machine where it is armed; with --carry, take over the "
 		 "profile of another build of the program.",
 	.exit = "0 ok, 1 failed (a profile that existed is unchanged), 2 wrong usage.",
-	.groups = { { learning_options, &learning }, { live_specs, &live },
-		    { carry_specs, &carried }, { options_verbose } },
+	.groups = { { learning_options, &learning }, { inline_specs, &learning },
+		    { live_specs, &live }, { carry_specs, &carried }, { options_verbose } },
 	.operands = VERB_OPERANDS,
 	.init = init,
 	.run = learn,

@@ -31,8 +31,6 @@ static int record(int argc, char **argv)
 		return ret;
 	if (!run.trace_path)
 		return cmd_usage(argv[0], "give the file of the trace by -o TRACE");
-	if (run.learning.path && run.recording.is_inline)
-		return cmd_usage(argv[0], "--inline is for recording structure, and not for --timing");
 	return training_run_record(&run);
 }
 

@@ -106,6 +106,7 @@ struct model {
 	double cut; /* height at which the clustering was cut */
 	char distance[16]; /* "energy" or "paper" */
 	char select[16]; /* "information" or "paper" */
+	bool is_inline; /* guards were chosen by what hits cost where they jump */
 	char threshold_rule[32]; /* "rate:0.001" or "sigma:4" */
 };
 

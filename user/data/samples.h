@@ -37,10 +37,12 @@ struct samples_object {
 	uint32_t code_size; /* bytes */
 };
 
-/* What a probe at a site costs. */
+/* What a guard of a function costs: flags. */
 enum samples_cost {
-	SAMPLES_COST_CHEAP, /* its instruction is not single-stepped */
-	SAMPLES_COST_STEPPED, /* it is */
+	SAMPLES_COST_CHEAP = 0, /* a breakpoint at its site, which is not single-stepped */
+	SAMPLES_COST_STEPPED = 1 << 0, /* it is */
+	SAMPLES_COST_WINDOW = 1 << 1, /* there is room for a jump, see window-site.h */
+	SAMPLES_COST_ALL = SAMPLES_COST_STEPPED | SAMPLES_COST_WINDOW,
 };
 
 struct samples_function {
@@ -49,7 +51,7 @@ struct samples_function {
 	uint32_t size; /* bytes */
 	uint64_t site; /* in the file, where a guard would be */
 	uint32_t sp_delta; /* SP at entry less SP at the site, bytes */
-	enum samples_cost cost;
+	uint32_t cost; /* enum samples_cost; whether there is a window is known if hits were recorded by jumps */
 	char *name; /* NULL if the file has none for it */
 };
 

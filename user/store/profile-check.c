@@ -40,7 +40,7 @@ static const char *check_functions(const struct samples *samples)
 
 		if (function->object >= samples->nr_objects)
 			return "a function of no object";
-		if (function->cost > SAMPLES_COST_STEPPED)
+		if (function->cost > SAMPLES_COST_ALL)
 			return "a function of unknown cost";
 		if (function->name && strlen(function->name) > CHECK_MAX_NAME)
 			return "a function's name that is too long";

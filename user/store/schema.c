@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct training) == 304 && sizeof(struct samples) == 128 &
 		       sizeof(struct samples_hit) == 12 && sizeof(struct samples_guards) == 24 &&
 		       sizeof(struct samples_times) == 5296 &&
 		       sizeof(struct samples_objective) == 16 &&
-		       sizeof(struct samples_timing) == 84816 && sizeof(struct model) == 160 &&
+		       sizeof(struct samples_timing) == 84816 && sizeof(struct model) == 168 &&
 		       sizeof(struct model_type) == 26720 && sizeof(struct model_guard) == 32 &&
 		       sizeof(struct model_context) == 20 && sizeof(struct model_weight) == 8 &&
 		       sizeof(struct model_prediction) == 88,
@@ -157,6 +157,7 @@ static const struct column objective_columns[] = {
 static const struct column model_columns[] = {
 	COLUMN(model, budget), COLUMN(model, false_alarm_rate), COLUMN(model, cut),
 	COLUMN(model, distance), COLUMN(model, select), COLUMN(model, threshold_rule),
+	COLUMN(model, is_inline),
 };
 
 static const struct column type_columns[] = {
@@ -236,17 +237,18 @@ struct schema_table {
 	enum owner owner;
 	size_t elements; /* offset of the pointer to them in the owner */
 	size_t nr; /* offset of their number; 0: the owner itself is the only row */
-	uint32_t nr_added; /* of the columns: those at the end that SCHEMA_OLDEST has not */
+	uint32_t nr_added; /* of the columns: those at the end that came with version @since */
+	uint32_t since;
 };
 
 #define ROWS(name_, columns_, size_, max_)                                                      \
 	.rows = { .name = name_, .columns = columns_,                                           \
 		  .nr_columns = sizeof(columns_) / sizeof((columns_)[0]), .size = size_,        \
 		  .max_rows = max_ }
-/* The last columns of these came later than SCHEMA_OLDEST. */
-#define ADDED(nr_) .nr_added = nr_
-#define ONE(name_, columns_, owner_, of) \
-	{ ROWS(name_, columns_, sizeof(struct of), 1), .owner = owner_ }
+/* The last columns of these came with a version later than SCHEMA_OLDEST. */
+#define ADDED(nr_, version) .nr_added = nr_, .since = version
+#define ONE(name_, columns_, owner_, of, ...) \
+	{ ROWS(name_, columns_, sizeof(struct of), 1), .owner = owner_, __VA_ARGS__ }
 #define NUMBERED(name_, columns_, owner_, of, field, nr_, max_, ...) \
 	{ ROWS(name_, columns_, sizeof(*MEMBER(of, field)), max_), .owner = owner_, \
 	  .elements = offsetof(struct of, field), .nr = offsetof(struct of, nr_), __VA_ARGS__ }
@@ -260,7 +262,7 @@ struct schema_table {
 static const struct schema_table tables[] = {
 	ONE("training", training_columns, OF_TRAINING, training),
 	ONE("total", total_columns, OF_SAMPLES, samples),
-	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS, ADDED(1)),
+	SAMPLES("object", object_columns, objects, CHECK_MAX_OBJECTS, ADDED(1, 7)),
 	SAMPLES("function", function_columns, functions, CHECK_MAX_FUNCTIONS),
 	SAMPLES("loop", loop_columns, loops, CHECK_MAX_LOOPS),
 	ARRAY("boundary", boundary_columns, OF_BOUNDARIES, boundaries, rows, CHECK_MAX_BOUNDARIES),
@@ -268,10 +270,10 @@ static const struct schema_table tables[] = {
 	SAMPLES("tree", tree_columns, trees, CHECK_MAX_TREES),
 	SAMPLES("unit", unit_columns, units, CHECK_MAX_UNITS),
 	SAMPLES("guard_set", guards_columns, guards, CHECK_MAX_GUARD_SETS),
-	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS, ADDED(1)),
+	SAMPLES("timing", timing_columns, timings, CHECK_MAX_TIMINGS, ADDED(1, 7)),
 	SAMPLES("objective", objective_columns, objectives, CHECK_MAX_OBJECTIVES),
-	ONE("model", model_columns, OF_MODEL, model),
-	MODEL("type", type_columns, types, CHECK_MAX_TYPES, ADDED(1)),
+	ONE("model", model_columns, OF_MODEL, model, ADDED(1, 8)),
+	MODEL("type", type_columns, types, CHECK_MAX_TYPES, ADDED(1, 7)),
 	MODEL("guard", guard_columns, guards, CHECK_MAX_GUARDS),
 	MODEL("context", context_columns, contexts, CHECK_MAX_CONTEXTS),
 	MODEL("weight", weight_columns, weights, CHECK_MAX_WEIGHTS),
@@ -288,7 +290,7 @@ static struct rows_table table_of(uint32_t i, uint32_t version)
 {
 	struct rows_table table = tables[i].rows;
 
-	if (version == SCHEMA_OLDEST)
+	if (version < tables[i].since)
 		table.nr_columns -= tables[i].nr_added;
 	return table;
 }

@@ -10,9 +10,9 @@
 #include "data/training.h"
 #include "store/rows.h"
 
-/* Versions of profiles; of the oldest some columns are missing, whose fields are then 0. */
+/* Versions of profiles; of older ones some columns are missing, whose fields are then 0. */
 enum {
-	SCHEMA_VERSION = 7,
+	SCHEMA_VERSION = 8,
 	SCHEMA_OLDEST = 6,
 };
 

@@ -16,8 +16,9 @@
  * 2: a profile in the module cuts units and records their times.
  * 3: objects have fingerprints of their code.
  * 4: hits may be without a time.
+ * 5: functions may have windows.
  */
-#define VERSION 4
+#define VERSION 5
 
 enum {
 	MAX_STRING = 4096,
@@ -196,18 +197,15 @@ static void take_functions(struct trace_stream *stream, struct trace *trace)
 	TAKE_ROWS(stream, trace, functions, FUNCTION_BYTES);
 	for (uint32_t i = 0; i < trace->nr_functions && !stream->error; i++) {
 		struct samples_function *function = &trace->functions[i];
-		uint32_t cost = function->cost;
-
 		take_u32(stream, &function->object);
 		take_u64(stream, &function->offset);
 		take_u32(stream, &function->size);
 		take_u64(stream, &function->site);
 		take_u32(stream, &function->sp_delta);
-		take_u32(stream, &cost);
+		take_u32(stream, &function->cost);
 		take_string(stream, &function->name);
 		bound(stream, function->object, trace->nr_objects, false);
-		bound(stream, cost, SAMPLES_COST_STEPPED + 1, false);
-		function->cost = (enum samples_cost)cost;
+		bound(stream, function->cost, SAMPLES_COST_ALL + 1, false);
 	}
 }
 

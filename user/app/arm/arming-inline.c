@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/open-in-root.h"
 #include "binary/helper/foreign-code.h"
+#include "train/guards/features.h"
 
 /* Where events begin there is always a breakpoint. */
 static bool begins_events(const struct loading *loading, uint32_t guard)
@@ -36,14 +37,11 @@ static const struct foreign_function *function_at(const struct foreign_code *cod
 	return NULL;
 }
 
-/* Where a function can have a breakpoint there need not be room for a jump: its window has it. */
-static void move_guards(struct arming *arming, uint32_t object, const struct foreign_code *code)
+void arming_move_guards(struct loading *loading, const struct samples *samples, uint32_t object,
+			const struct foreign_code *code)
 {
-	struct loading *loading = &arming->loading;
-
 	for (uint32_t i = 0; i < loading->nr_guards; i++) {
-		const struct samples_function *guarded =
-			&arming->samples.functions[loading->functions[i]];
+		const struct samples_function *guarded = &samples->functions[loading->functions[i]];
 		const struct foreign_function *function = NULL;
 
 		if (guarded->object == object && !begins_events(loading, i))
@@ -72,7 +70,7 @@ static const char *why_not(struct arming *arming, uint32_t object, int *ret_erro
 	if (error)
 		return "cannot be read, and may use the base of gs";
 	if (!code->uses_gs)
-		move_guards(arming, object, code);
+		arming_move_guards(&arming->loading, &arming->samples, object, code);
 	else
 		ret = "uses the base of gs, by which jumps find where to note a hit";
 	foreign_code_close(code);
@@ -96,5 +94,9 @@ int arming_judge_inline(struct arming *arming)
 		log_warning("%s %s; guards stay breakpoints", path, why);
 		arming->is_inline = false;
 	}
+	if (arming->model.is_inline && !arming->is_inline)
+		log_warning("%s: the guards were chosen to be jumps, and cost %d times as much as "
+			    "breakpoints: use --inline, or choose others by 'pg-collect learn'",
+			    arming->asked, FEATURES_PARTS / FEATURES_JUMP_PARTS);
 	return 0;
 }

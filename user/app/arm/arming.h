@@ -17,6 +17,7 @@
 #include "train/guards/novelty-floor.h"
 #include "train/model/loading.h"
 
+struct foreign_code;
 struct limit_options;
 struct link;
 
@@ -61,6 +62,13 @@ int arming_open(struct arming *arming);
  * (arming-inline.c).  Takes some seconds for large files.  Returns as above.
  */
 int arming_judge_inline(struct arming *arming);
+
+/*
+ * Move the guards of this object of @samples to their functions' windows in @code: where a function
+ * can have a breakpoint there need not be room for a jump.  Those where events begin stay.
+ */
+void arming_move_guards(struct loading *loading, const struct samples *samples, uint32_t object,
+			const struct foreign_code *code);
 
 /* Set limits of all of a unit's time, in place of the profile's.  Returns as above. */
 int arming_limit(struct arming *arming, const struct limit_options *limits);

@@ -413,6 +413,7 @@ static void set_options(struct learning *learning)
 	const struct model *model = &learning->model;
 
 	threshold_parse(model->threshold_rule, &options->rule);
+	options->is_inline = model->is_inline;
 	options->cluster.cut = model->cut;
 	options->cluster.distance = !strcmp(model->distance, "paper") ? DISTANCE_PAPER
 								      : options->cluster.distance;

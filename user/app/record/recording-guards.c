@@ -64,16 +64,30 @@ static bool is_object(const char *path, const char *build_id, const struct sampl
 	return !strcmp(path, object->path);
 }
 
-/* A file of the running program; -1 if it has not that one, or not of that build. */
-static int find_file(const struct program *program, const struct samples_object *object)
+/* A file of the running program; NULL if it has not that one, or not of that build. */
+static const struct program_file *find_file(const struct program *program,
+					    const struct samples_object *object)
 {
 	for (uint32_t i = 0; i < program->nr_files; i++) {
 		const struct program_file *file = &program->files[i];
 
 		if (file->code && is_object(file->path, file->code->build_id, object))
-			return fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
+			return file;
 	}
-	return -1;
+	return NULL;
+}
+
+/* To where the guards may jump, of files that the program has mapped. */
+static void move_guards(const struct program *program, const struct samples *samples,
+			struct loading *loading)
+{
+	for (uint32_t i = 0; i < loading->nr_objects; i++) {
+		uint32_t object = loading->objects[i];
+		const struct program_file *file = find_file(program, &samples->objects[object]);
+
+		if (file)
+			arming_move_guards(loading, samples, object, file->code);
+	}
 }
 
 /* A library that is not mapped now may be later. */
@@ -95,10 +109,9 @@ static int open_objects(const struct recording *recording, const struct samples 
 {
 	for (uint32_t i = 0; i < loading->nr_objects; i++) {
 		const struct samples_object *object = &samples->objects[loading->objects[i]];
+		const struct program_file *file = find_file(&recording->program, object);
 
-		fds[i] = find_file(&recording->program, object);
-		if (fds[i] < 0)
-			fds[i] = open_library(object);
+		fds[i] = file ? fcntl(file->fd, F_DUPFD_CLOEXEC, 0) : open_library(object);
 		if (fds[i] < 0) {
 			log_error("cannot time units: %s is not there as the profile knows it",
 				  object->path);
@@ -158,9 +171,10 @@ int recording_set_flags(struct recording *recording, uint32_t flags)
 
 static int arm(struct recording *recording, const struct loading *loading, const int *fds)
 {
+	uint32_t flags = recording->is_inline ? PERFGUARD_PROFILE_FLAGS_INLINE : 0;
 	struct session *session = &recording->session;
 	uint32_t id;
-	int error = link_profile_new(session->link, NAME, 0, 0, &id);
+	int error = link_profile_new(session->link, NAME, 0, flags, &id);
 
 	if (!error)
 		error = arming_upload(session->link, id, loading, fds);
@@ -197,6 +211,8 @@ static int load_guards(struct recording *recording, const struct samples *sample
 		    cmd_no_memory();
 	if (!ret)
 		ret = begin_trace(recording, samples, &loading);
+	if (!ret && recording->is_inline)
+		move_guards(&recording->program, samples, &loading);
 	if (!ret)
 		ret = arm(recording, &loading, fds);
 	for (uint32_t i = 0; fds && i < loading.nr_objects; i++)

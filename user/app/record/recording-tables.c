@@ -175,6 +175,8 @@ static int begin_trace(struct recording *recording, const uint32_t *functions, u
 
 		recording->source[i] = functions[i];
 		trace->functions[i] = function->described;
+		if (recording_is_window(recording, functions[i]))
+			trace->functions[i].cost |= SAMPLES_COST_WINDOW;
 		trace->functions[i].name = copy_string(function->described.name, &failed);
 	}
 	/* What the existing threads sent when they were first met. */

@@ -74,6 +74,7 @@ static const struct field model_fields[] = {
 	FIELD(struct model, distance, "distance"),
 	FIELD(struct model, cut, "cut"),
 	FIELD(struct model, select, "select"),
+	FIELD(struct model, is_inline, "is_inline"),
 	FIELD(struct model, budget, "budget"),
 	FIELD(struct model, threshold_rule, "threshold_rule"),
 	FIELD(struct model, false_alarm_rate, "false_alarm_rate"),
@@ -332,7 +333,8 @@ static void put_guards(struct json *json, const struct profile_view *view, bool 
 		profile_put_function(json, "function", view->samples, guard->function);
 		json_u64(json, "site", function->site);
 		json_u64(json, "sp_delta", function->sp_delta);
-		json_bool(json, "is_stepped", function->cost == SAMPLES_COST_STEPPED);
+		json_bool(json, "is_stepped", function->cost & SAMPLES_COST_STEPPED);
+		json_bool(json, "has_window", function->cost & SAMPLES_COST_WINDOW);
 		fields_json(json, guard_fields, guard);
 		if (has_hits) {
 			json_array(json, "contexts");

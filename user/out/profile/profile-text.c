@@ -84,6 +84,8 @@ static void print_training(FILE *file, const struct profile_view *view)
 	text_heading(file, "guards");
 	fprintf(file, "%s, by ", text_count(model->nr_guards, text));
 	text_safe(file, model->select);
+	if (model->is_inline)
+		fputs(", to be jumps", file);
 	if (model->budget > 0)
 		fprintf(file, ", for a budget of %s of the time\n", percent(model->budget, budget));
 	else
@@ -200,7 +202,8 @@ static void print_prediction(FILE *file, const struct profile_view *view, uint32
 		fprintf(file, "%s, %.2f hits a unit", text_count(prediction->nr_guards, text),
 			prediction->hits);
 		if (prediction->budget > 0)
-			fprintf(file, " (planned: %.2f)", prediction->budget);
+			fprintf(file, model->is_inline ? " (planned: what %.2f breakpoints cost)"
+						       : " (planned: %.2f)", prediction->budget);
 		fprintf(file, ", %s in the worst\n", text_count(prediction->worst, worst));
 		text_heading(file, "predicted");
 		fprintf(file, "type right in %s of units at their end, ",
@@ -447,6 +450,14 @@ static void print_contexts(FILE *file, const struct profile_view *view, uint32_t
 	}
 }
 
+/* What is unusual about how a guard of the function is met. */
+static const char *way_of(const struct samples_function *function, bool is_inline)
+{
+	if (is_inline && function->cost & SAMPLES_COST_WINDOW)
+		return "  (a jump)";
+	return function->cost & SAMPLES_COST_STEPPED ? "  (single-stepped)" : "";
+}
+
 static void print_guards(FILE *file, const struct profile_view *view, bool has_hits)
 {
 	const struct model *model = view->model;
@@ -476,7 +487,7 @@ static void print_guards(FILE *file, const struct profile_view *view, bool has_h
 		fprintf(file, "  %9.3f %9s %9s  %s%s\n", guard->hits,
 			text_count(guard->most_hits, most), duration_of(guard->cost_ns, cost),
 			profile_function_label(view->samples, guard->function, MAX_NAME, label),
-			function->cost == SAMPLES_COST_STEPPED ? "  (single-stepped)" : "");
+			way_of(function, model->is_inline));
 		if (has_hits)
 			print_contexts(file, view, view->guards[i]);
 	}

@@ -20,7 +20,7 @@ struct raw_entry {
 struct build {
 	struct features *features;
 	const struct types *types;
-	const bool *allowed; /* by function; NULL: all */
+	const struct features_options *options;
 	double *levels; /* by type */
 	double share[FEATURES_QUARTERS]; /* of the prefixes */
 	double units; /* of training */
@@ -65,14 +65,28 @@ static void touch(struct build *build, uint32_t unit, uint32_t last)
 	}
 }
 
+uint32_t features_parts(const struct samples_function *function, bool is_inline)
+{
+	return is_inline && function->cost & SAMPLES_COST_WINDOW ? FEATURES_JUMP_PARTS
+								 : FEATURES_PARTS;
+}
+
+double features_cost(const struct samples_function *function, bool is_inline)
+{
+	uint32_t parts = features_parts(function, is_inline);
+
+	if (parts == FEATURES_PARTS && function->cost & SAMPLES_COST_STEPPED)
+		return FEATURES_STEPPED;
+	return (double)parts / FEATURES_PARTS;
+}
+
 static void add_price(const struct build *build, uint32_t function, uint32_t unit, double hits)
 {
 	struct features *features = build->features;
 	const struct samples *samples = features->signatures->samples;
 	uint32_t loop = signatures_loop(features->signatures, unit);
 
-	if (samples->functions[function].cost == SAMPLES_COST_STEPPED)
-		hits *= FEATURES_STEPPED;
+	hits *= features_cost(&samples->functions[function], build->options->is_inline);
 	features->columns[function].price += hits / build->units;
 	features->loop_price[(size_t)function * samples->nr_loops + loop] +=
 		hits / (double)features->signatures->loop_units[loop];
@@ -97,12 +111,13 @@ static int collect_hits(struct build *build)
 		touch(build, i, FEATURES_QUARTERS - 1);
 		for (uint32_t j = 0; j < build->nr_touched; j++) {
 			uint32_t function = build->touched[j], count = build->count[function];
+			struct features_column *column = &features->columns[function];
 
 			if (units)
 				add_price(build, function, i, (double)count * (double)units);
-			if (count > features->columns[function].most)
-				features->columns[function].most = count;
-			features->columns[function].nr_hits++;
+			if (column->parts * count > column->most)
+				column->most = column->parts * count;
+			column->nr_hits++;
 		}
 	}
 	for (uint32_t i = 0; i < samples->nr_functions; i++) {
@@ -127,8 +142,8 @@ static int collect_hits(struct build *build)
 /* True if @function can be chosen.  If not, rows do not differ by it. */
 static bool is_column(const struct build *build, uint32_t function)
 {
-	return build->features->columns[function].most <= FEATURES_MAX_HITS &&
-	       (!build->allowed || build->allowed[function]);
+	return build->features->columns[function].most <= FEATURES_MAX_HITS * FEATURES_PARTS &&
+	       (!build->options->allowed || build->options->allowed[function]);
 }
 
 /* Row @row is new: remember what is hit in it. */
@@ -276,12 +291,16 @@ static int build_alloc(struct build *build)
 	struct features *features = build->features;
 	const struct samples *samples = features->signatures->samples;
 	size_t nr = samples->nr_functions;
+	int ret = array_new(features->columns, nr) ?:
+		  array_new(features->loop_price, nr * samples->nr_loops) ?:
+		  array_new(features->rows, (size_t)samples->nr_units * FEATURES_QUARTERS) ?:
+		  array_new(build->feature, nr) ?: array_new(build->count, nr) ?:
+		  array_new(build->touched, nr) ?: array_new(build->levels, build->types->nr);
 
-	return array_new(features->columns, nr) ?:
-	       array_new(features->loop_price, nr * samples->nr_loops) ?:
-	       array_new(features->rows, (size_t)samples->nr_units * FEATURES_QUARTERS) ?:
-	       array_new(build->feature, nr) ?: array_new(build->count, nr) ?:
-	       array_new(build->touched, nr) ?: array_new(build->levels, build->types->nr);
+	for (size_t i = 0; i < nr && !ret; i++)
+		features->columns[i].parts =
+			features_parts(&samples->functions[i], build->options->is_inline);
+	return ret;
 }
 
 static void build_free(struct build *build)
@@ -295,9 +314,9 @@ static void build_free(struct build *build)
 }
 
 int features_init(struct features *features, const struct signatures *signatures,
-		  const struct types *types, double prefix_share, const bool *allowed)
+		  const struct types *types, const struct features_options *options)
 {
-	struct build build = { .features = features, .types = types, .allowed = allowed };
+	struct build build = { .features = features, .types = types, .options = options };
 	int ret;
 
 	*features = (struct features){
@@ -306,8 +325,8 @@ int features_init(struct features *features, const struct signatures *signatures
 		.nr_starts = signatures->samples->nr_loops * FEATURES_QUARTERS,
 	};
 	for (int i = 0; i < FEATURES_QUARTERS; i++)
-		build.share[i] = prefix_share / (FEATURES_QUARTERS - 1);
-	build.share[FEATURES_QUARTERS - 1] = 1 - prefix_share;
+		build.share[i] = options->prefix_share / (FEATURES_QUARTERS - 1);
+	build.share[FEATURES_QUARTERS - 1] = 1 - options->prefix_share;
 	for (uint32_t i = 0; i < signatures->samples->nr_units; i++)
 		build.units += (double)types_learnt(types, signatures->samples, i);
 	ret = build_alloc(&build);
@@ -325,6 +344,22 @@ int features_init(struct features *features, const struct signatures *signatures
 	if (ret)
 		features_deinit(features);
 	return ret;
+}
+
+bool features_fit(const struct features *features, const double *budget, const uint32_t *functions,
+		  uint32_t nr)
+{
+	uint32_t nr_loops = features->signatures->samples->nr_loops;
+
+	for (uint32_t loop = 0; loop < nr_loops; loop++) {
+		double hits = 0;
+
+		for (uint32_t i = 0; i < nr; i++)
+			hits += features->loop_price[(size_t)functions[i] * nr_loops + loop];
+		if (hits > budget[loop])
+			return false;
+	}
+	return true;
 }
 
 void features_deinit(struct features *features)

@@ -21,6 +21,12 @@
 enum {
 	/* A function hit more often in a unit is never a guard. */
 	FEATURES_MAX_HITS = 16,
+	/*
+	 * What a hit counts for where guards may jump, in parts of a breakpoint's: a jump takes 12
+	 * instructions and 40 for its context, a breakpoint some 1,000 (see overhead.md).
+	 */
+	FEATURES_PARTS = 16,
+	FEATURES_JUMP_PARTS = 1,
 	/* A probe whose instruction is single-stepped counts as so many hits. */
 	FEATURES_STEPPED = 8,
 	FEATURES_QUARTERS = 4,
@@ -28,7 +34,8 @@ enum {
 
 struct features_column {
 	double price; /* mean hits a unit, of all loops; stepped ones count more */
-	uint32_t most; /* hits in a unit, of either half; 0: there are none */
+	uint32_t parts; /* of a hit */
+	uint32_t most; /* parts in a unit, of either half; 0: there are none */
 	size_t first_entry;
 	size_t nr_entries;
 	size_t first_hit;
@@ -66,14 +73,32 @@ struct features {
 	struct features_hit *hits; /* of either half, by function, then unit */
 };
 
-/*
- * @prefix_share of the weight goes to what is met in the first 25, 50 and 75 %
- * of each unit, in equal parts; 0: only whole units count.  @allowed: functions
- * that have entries, NULL for all.  @signatures must outlive the result.
- * Returns 0 or -ENOMEM.
+/**
+ * struct features_options - what the table is to be of
+ * @prefix_share: so much of the weight goes to what is met in the first 25, 50 and 75 % of each
+ *	unit, in equal parts; 0: only whole units count
+ * @allowed: by function, those that have entries; NULL: all
+ * @is_inline: guards jump where their functions have a window
  */
+struct features_options {
+	double prefix_share;
+	const bool *allowed;
+	bool is_inline;
+};
+
+/* The parts of a hit of a guard in @function. */
+uint32_t features_parts(const struct samples_function *function, bool is_inline);
+
+/* What a hit costs, in hits of a breakpoint that is not single-stepped. */
+double features_cost(const struct samples_function *function, bool is_inline);
+
+/* @signatures must outlive the result.  Returns 0 or -ENOMEM. */
 int features_init(struct features *features, const struct signatures *signatures,
-		  const struct types *types, double prefix_share, const bool *allowed);
+		  const struct types *types, const struct features_options *options);
 void features_deinit(struct features *features);
+
+/* True if guards in these functions make no more hits a unit of any loop than @budget has for it. */
+bool features_fit(const struct features *features, const double *budget, const uint32_t *functions,
+		  uint32_t nr);
 
 #endif /* _USER_TRAIN_GUARDS_FEATURES_H */

@@ -34,7 +34,7 @@ struct greedy {
 	struct guard_candidate *heap; /* the best first */
 	uint32_t nr;
 	double *rest; /* by loop: of the budget */
-	uint32_t *unit_shares; /* by unit: of all that is chosen */
+	uint32_t *unit_shares; /* by unit: parts of hits of all that is chosen */
 	uint32_t step;
 };
 
@@ -98,12 +98,13 @@ static void price(struct greedy *greedy, struct guard_candidate *candidate)
 	candidate->step = greedy->step;
 }
 
-/* What a guard takes of that which the worst unit may have; there is room for one alone. */
-static uint32_t unit_share(const struct features_hit *hit)
+/* What a guard takes of the parts that the worst unit may have; there is room for one alone. */
+static uint32_t unit_share(const struct features_column *column, const struct features_hit *hit)
 {
-	uint32_t share = 1 + GREEDY_FURTHER_HIT * (hit->count - 1);
+	uint32_t share = column->parts * (1 + GREEDY_FURTHER_HIT * (hit->count - 1));
 
-	return share < FEATURES_MAX_HITS ? share : FEATURES_MAX_HITS;
+	return share < FEATURES_MAX_HITS * FEATURES_PARTS ? share
+							  : FEATURES_MAX_HITS * FEATURES_PARTS;
 }
 
 /* True if each unit has room for @function; @shares: by unit, what was taken. */
@@ -112,10 +113,11 @@ static bool has_room(const struct features *features, const uint32_t *shares, ui
 	const struct features_column *column = &features->columns[function];
 	const struct features_hit *hits = &features->hits[column->first_hit];
 
-	if (column->most > FEATURES_MAX_HITS)
+	if (column->most > FEATURES_MAX_HITS * FEATURES_PARTS)
 		return false;
 	for (size_t i = 0; i < column->nr_hits; i++)
-		if (shares[hits[i].unit] + unit_share(&hits[i]) > GREEDY_WORST_UNIT)
+		if (shares[hits[i].unit] + unit_share(column, &hits[i]) >
+		    GREEDY_WORST_UNIT * FEATURES_PARTS)
 			return false;
 	return true;
 }
@@ -126,7 +128,7 @@ static void take_room(const struct features *features, uint32_t *shares, uint32_
 	const struct features_hit *hits = &features->hits[column->first_hit];
 
 	for (size_t i = 0; i < column->nr_hits; i++)
-		shares[hits[i].unit] += unit_share(&hits[i]);
+		shares[hits[i].unit] += unit_share(column, &hits[i]);
 }
 
 /* True if the budget, and that of the worst unit, allow for @function. */
@@ -197,7 +199,7 @@ static int greedy_init(struct greedy *greedy)
 		const struct features_column *column = &greedy->features->columns[i];
 		struct guard_candidate candidate = { .function = i };
 
-		if (!column->nr_entries || column->most > greedy->options->max_hits)
+		if (!column->nr_entries || column->most > greedy->options->max_hits * FEATURES_PARTS)
 			continue;
 		price(greedy, &candidate);
 		greedy->heap[greedy->nr++] = candidate;

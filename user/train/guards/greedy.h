@@ -18,7 +18,8 @@
 enum {
 	/*
 	 * More hits of all guards together no unit may make, be it learnt from or
-	 * held back: others may make a few more, and 25 is their limit.
+	 * held back: others may make a few more, and 25 is their limit.  Of jumps as many
+	 * as cost that.
 	 */
 	GREEDY_WORST_UNIT = 20,
 	/*
@@ -45,7 +46,7 @@ enum greedy_price {
 struct greedy_options {
 	enum greedy_objective objective;
 	enum greedy_price price;
-	uint32_t max_hits; /* of a guard in a unit */
+	uint32_t max_hits; /* of a guard in a unit; so many breakpoints', or as much of jumps' */
 	const double *budget; /* by loop: mean hits a unit, stepped ones count more */
 	bool is_eager; /* price every function in every step: slow, for tests */
 };

@@ -46,17 +46,8 @@ static int compare_runs(const void *a, const void *b)
 /* Returns 1 if there is room for all of these, 0 if not, or -ENOMEM. */
 static int is_affordable(const struct keeper *keeper, const struct kept *set)
 {
-	const double *price = keeper->features.loop_price;
-	uint32_t nr_loops = keeper->signatures->samples->nr_loops;
-
-	for (uint32_t loop = 0; loop < nr_loops; loop++) {
-		double hits = 0;
-
-		for (uint32_t i = 0; i < set->nr; i++)
-			hits += price[(size_t)set->functions[i] * nr_loops + loop];
-		if (hits > keeper->options->budget[loop])
-			return 0;
-	}
+	if (!features_fit(&keeper->features, keeper->options->budget, set->functions, set->nr))
+		return 0;
 	/* The paper's rule knows no worst unit. */
 	if (keeper->options->method == SELECT_PAPER)
 		return 1;
@@ -277,12 +268,13 @@ int reuse_guards(const struct signatures *signatures, const struct types *types,
 		 const struct select_options *options, double slack, uint32_t *functions,
 		 uint32_t *nr)
 {
+	const struct features_options table = { .is_inline = options->is_inline };
 	struct keeper keeper = { .signatures = signatures, .types = types, .options = options };
 	int ret;
 
 	if (!signatures->samples->nr_timings)
 		return 0;
-	ret = features_init(&keeper.features, signatures, types, 0, NULL);
+	ret = features_init(&keeper.features, signatures, types, &table);
 	if (ret)
 		return ret;
 	ret = add_chosen(&keeper, functions, *nr);

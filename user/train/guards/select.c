@@ -12,6 +12,7 @@
 #include "train/guards/greedy.h"
 #include "train/guards/levels.h"
 #include "train/guards/predict.h"
+#include "train/guards/refine.h"
 #include "train/guards/weights.h"
 
 /* What the variance of levels is worth, compared with accuracy. */
@@ -194,11 +195,7 @@ static bool is_better(const struct select_score *a, const struct select_score *b
 	return a->hits < b->hits;
 }
 
-/*
- * Accuracy at the end may be given up for accuracy half-way, limits may not: a rare unit that takes
- * several times as long as its type's others is hardly worth anything as accuracy.
- */
-static bool is_as_good(const struct select_score *score, const struct select_score *best,
+bool select_is_as_good(const struct select_score *score, const struct select_score *best,
 		       double slack)
 {
 	return select_worth(score) >= select_worth(best) - slack &&
@@ -216,28 +213,55 @@ static const struct guard_choice *best_choice(const struct guard_choice *choices
 	if (slack <= 0)
 		return best;
 	for (uint32_t i = 0; i < nr; i++)
-		if (is_as_good(&choices[i].score, &best->score, slack) &&
+		if (select_is_as_good(&choices[i].score, &best->score, slack) &&
 		    (!early || is_better(&choices[i].score, &early->score, true)))
 			early = &choices[i];
 	return early;
+}
+
+/* Where guards jump: the best one at the end and what is to be added to it; choice @nr becomes that. */
+static int try_refined(const struct features *features, const struct types *types,
+		       const struct select_options *options, struct guard_choice *choices,
+		       uint32_t *nr)
+{
+	const struct guard_choice *best = best_choice(choices, *nr, 0), *early = &choices[0];
+	struct guard_choice *refined = &choices[*nr];
+
+	for (uint32_t i = 1; i < *nr; i++)
+		if (is_better(&choices[i].score, &early->score, true))
+			early = &choices[i];
+	if (array_new(refined->functions, features->signatures->samples->nr_functions))
+		return -ENOMEM;
+	memcpy(refined->functions, best->functions, best->nr * sizeof(*best->functions));
+	refined->nr = best->nr;
+	refined->score = best->score;
+	(*nr)++;
+	return refine_guards(features, types, options, early->functions, early->nr,
+			     refined->functions, &refined->nr, &refined->score);
 }
 
 static int select_by_information(const struct signatures *signatures, const struct types *types,
 				 const struct select_options *options, uint32_t *ret,
 				 uint32_t *ret_nr)
 {
-	struct guard_choice choices[2 * NR_WAYS] = { 0 };
+	struct guard_choice choices[2 * NR_WAYS + 1] = { 0 };
 	uint32_t nr = 0;
 	int error = 0;
 
 	for (int is_early = 0; is_early <= (options->early_slack > 0) && !error; is_early++) {
+		const struct features_options table = {
+			.prefix_share = is_early ? SELECT_PREFIX_SHARE : 0,
+			.allowed = options->allowed,
+			.is_inline = options->is_inline,
+		};
 		struct features features;
 
-		error = features_init(&features, signatures, types,
-				      is_early ? SELECT_PREFIX_SHARE : 0, options->allowed);
+		error = features_init(&features, signatures, types, &table);
 		if (error)
 			break;
 		error = try_ways(&features, types, options->budget, choices, &nr);
+		if (!error && is_early && options->is_inline)
+			error = try_refined(&features, types, options, choices, &nr);
 		features_deinit(&features);
 	}
 	if (!error) {
@@ -306,8 +330,9 @@ static int select_as_paper(const struct signatures *signatures, const struct typ
 	struct spread *spreads = NULL;
 	double *rest = NULL;
 	uint32_t *last = NULL, nr = 0;
+	const struct features_options table = { .is_inline = options->is_inline };
 	struct features features;
-	int error = features_init(&features, signatures, types, 0, NULL);
+	int error = features_init(&features, signatures, types, &table);
 
 	if (!error)
 		error = array_new(spreads, samples->nr_functions) ?:

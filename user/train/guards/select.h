@@ -38,6 +38,7 @@ struct select_options {
 	 */
 	double early_slack;
 	const bool *allowed; /* by function; NULL: all are.  By information only. */
+	bool is_inline; /* guards jump where their functions have a window */
 	/* So many, as far as there are, whatever the budget; 0: by it.  By the paper's rule only. */
 	uint32_t nr_guards;
 };
@@ -52,6 +53,14 @@ struct select_score {
 
 /* What a choice is worth at the end of units. */
 double select_worth(const struct select_score *score);
+
+/*
+ * True if @score is hardly worse than @best at the end.  Accuracy at the end may be given up for
+ * accuracy half-way, limits may not: a rare unit that takes several times as long as its type's
+ * others is hardly worth anything as accuracy.  @slack: see early_slack.
+ */
+bool select_is_as_good(const struct select_score *score, const struct select_score *best,
+		       double slack);
 
 /*
  * @ret has room for all functions of the samples and gets *@ret_nr, rising.

@@ -108,7 +108,7 @@ static int add_site(struct event_markers *markers, uint32_t function)
 
 static bool can_carry(const struct events *events, uint32_t function)
 {
-	return events->input->trace->functions[function].cost == SAMPLES_COST_CHEAP;
+	return !(events->input->trace->functions[function].cost & SAMPLES_COST_STEPPED);
 }
 
 /*

@@ -115,6 +115,7 @@ static int choose_guards(struct derivation *derivation)
 	struct select_options options = {
 		.method = derivation->options->select,
 		.early_slack = derivation->options->early_slack,
+		.is_inline = derivation->options->is_inline,
 		.nr_guards = derivation->options->nr_guards,
 	};
 	int ret = set_budgets(derivation);
@@ -168,10 +169,9 @@ static void price_guards(struct derivation *derivation)
 	for (uint32_t i = 0; i < model->nr_guards; i++) {
 		struct model_guard *guard = &model->guards[i];
 
-		guard->cost_ns = guard->hits * derivation->options->hit_ns;
-		if (derivation->samples->functions[guard->function].cost ==
-		    SAMPLES_COST_STEPPED)
-			guard->cost_ns *= FEATURES_STEPPED;
+		guard->cost_ns = guard->hits * derivation->options->hit_ns *
+				 features_cost(&derivation->samples->functions[guard->function],
+					       derivation->options->is_inline);
 	}
 }
 
@@ -294,6 +294,7 @@ static int predict(struct derivation *derivation, const double *unmerged)
 static void name_methods(const struct derive_options *options, struct model *model)
 {
 	model->budget = options->nr_guards ? 0 : options->budget;
+	model->is_inline = options->is_inline;
 	model->cut = options->cluster.cut;
 	snprintf(model->distance, sizeof(model->distance), "%s",
 		 options->cluster.distance == DISTANCE_PAPER ? "paper" : "energy");

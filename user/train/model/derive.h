@@ -26,6 +26,7 @@ struct derive_options {
 	double budget; /* share of a unit's time that guarding may take, see allowance.h */
 	double hit_ns; /* what a hit takes; single-stepped ones take 8 times that */
 	double hits; /* mean hits a unit instead of the budget; 0: by the budget */
+	bool is_inline; /* guards jump where their functions have a window */
 	uint32_t nr_guards; /* by the paper's rule, whatever the budget; 0: by the budget */
 	const uint32_t *kept; /* these functions carry the guards, rising, and no others; or NULL */
 	uint32_t nr_kept;

@@ -166,16 +166,20 @@ static int compare_functions(const void *context, uint32_t a, uint32_t b)
 static int compare_forms(const struct samples_function *a, const struct samples_function *b)
 {
 	return order_of(a->size, b->size) ?: order_of(a->site, b->site) ?:
-	       order_of(a->sp_delta, b->sp_delta) ?: order_of(a->cost, b->cost);
+	       order_of(a->sp_delta, b->sp_delta) ?:
+	       order_of(a->cost & SAMPLES_COST_STEPPED, b->cost & SAMPLES_COST_STEPPED);
 }
 
 static void merge_function(void *into, void *from)
 {
 	struct samples_function *a = into, *b = from;
 	char *name = a->name, *other = b->name;
+	/* It is known from some recordings alone. */
+	uint32_t window = (a->cost | b->cost) & SAMPLES_COST_WINDOW;
 
 	if (compare_forms(b, a) < 0)
 		*a = *b;
+	a->cost |= window;
 	if (!name || (other && strcmp(other, name) < 0)) {
 		a->name = other;
 		free(name);
