@@ -51,6 +51,34 @@ static void check_limit(void)
 	ok(!(slowdown.hits > 0) && !slowdown.cpu_ns, "a stage begins with nothing");
 }
 
+/* Sites are on for 1,000 wait calls of 10 us and 100 hits each, and off for as many. */
+static double price_after(double tried_ns, uint64_t hit_ns, uint32_t waits, uint32_t hits)
+{
+	struct slowdown slowdown = { .most = 0.5, .hit_ns = tried_ns };
+
+	slowdown_begin(&slowdown);
+	slowdown_turn(&slowdown, false, 5000);
+	slowdown.cpu_ns += (uint64_t)waits * (10000 + hits * hit_ns);
+	slowdown_count(&slowdown, (double)waits * hits);
+	slowdown_turn(&slowdown, true, 5000 + waits);
+	slowdown.cpu_ns += (uint64_t)waits * 10000;
+	slowdown_turn(&slowdown, false, 5000 + 2 * waits);
+	return slowdown.hit_ns;
+}
+
+static void check_price(void)
+{
+	double price = price_after(10000, 1300, 1000, 100);
+
+	ok(price > 1299 && price < 1301, "what a hit costs in the program is found out");
+	price = price_after(1000, 30000, 1000, 100);
+	ok(price < 4001, "but it is no more than four times what was tried out");
+	price = price_after(1000, 0, 1000, 100);
+	ok(price > 299, "nor for nothing");
+	ok(price_after(10000, 1300, 100, 100) > 9999, "nor do a few wait calls say it");
+	ok(price_after(10000, 1300, 1000, 0) > 9999, "nor does what is hardly hit");
+}
+
 static void check_look(void)
 {
 	struct slowdown slowdown = { .most = 0.5, .hit_ns = 1000 };
@@ -72,9 +100,10 @@ static void check_look(void)
 
 int main(void)
 {
-	plan(15);
+	plan(20);
 	check_share();
 	check_limit();
+	check_price();
 	check_look();
 	return tap_status();
 }

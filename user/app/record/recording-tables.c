@@ -197,6 +197,23 @@ static void judge_inline(struct recording *recording)
 	recording->is_inline = false;
 }
 
+int recording_waits(const struct recording *recording, uint64_t *ret)
+{
+	const struct session *session = &recording->session;
+	struct target *targets;
+	uint32_t nr;
+	int error = link_targets(session->link, &targets, &nr);
+
+	*ret = 0;
+	if (error)
+		return cmd_link_failed(session->link, error, "cannot ask the module");
+	for (uint32_t i = 0; i < nr; i++)
+		if (targets[i].id == session->target_id)
+			*ret = targets[i].waits;
+	link_targets_free(targets, nr);
+	return 0;
+}
+
 int recording_report_inline(const struct recording *recording)
 {
 	const struct session *session = &recording->session;

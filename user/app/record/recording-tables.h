@@ -34,6 +34,9 @@ int recording_set_loops(struct recording *recording, bool keeps);
 int recording_begin_covered(struct recording *recording);
 int recording_arm_trace(struct recording *recording);
 
+/* How many wait calls the program has made since it was watched. */
+int recording_waits(const struct recording *recording, uint64_t *ret);
+
 /* Report a process whose functions were not recorded by jumps, where they were to be. */
 int recording_report_inline(const struct recording *recording);
 

@@ -16,7 +16,7 @@
 #include "out/text.h"
 
 enum {
-	/* Hits after which the hot functions are known, without a limit and with one. */
+	/* Hits after which the hot functions are known, without a limit and, as breakpoints cost, with one. */
 	REHEARSAL_HITS = 200000,
 	LIMITED_HITS = 5000,
 	HOT_SHARE = 50, /* a leaf with more than one hit of so many is hot */
@@ -73,8 +73,7 @@ void structure_sites_count(struct recording *recording, const struct perfguard_e
 		else if (trace_kind(&events[i]) == PERFGUARD_EVENT_KIND_ENTER)
 			recording->calls += are_on(recording);
 	}
-	slowdown->hits += hits;
-	slowdown->window_hits += hits;
+	slowdown_count(slowdown, hits);
 }
 
 /* Where it matters, and not each time that the stream has something. */
@@ -95,6 +94,21 @@ static int look_at_cpu(struct recording *recording)
 		error = slowdown_look(&recording->slowdown, pids, session->nr_known);
 	free(pids);
 	return error ? cmd_no_memory() : 0;
+}
+
+/* The sites were on, or off, until now; none is lost that was made by then. */
+static int turn_sites(struct recording *recording, bool were_on)
+{
+	uint64_t waits;
+	int ret;
+
+	if (!is_limited(recording))
+		return 0;
+	recording->cpu_look_ns = 0;
+	ret = look_at_cpu(recording) ?: recording_waits(recording, &waits);
+	if (!ret)
+		slowdown_turn(&recording->slowdown, were_on, waits);
+	return ret;
 }
 
 static int count_hits_anew(struct recording *recording)
@@ -118,7 +132,7 @@ int structure_sites_begin(struct recording *recording)
 	recording->is_rehearsal = true;
 	recording->on_ns = 0;
 	recording->rehearsed_ns = time_now_ns();
-	return recording_arm_trace(recording);
+	return turn_sites(recording, false) ?: recording_arm_trace(recording);
 }
 
 struct hot_function {
@@ -147,21 +161,32 @@ static bool is_to_go(const struct recording *recording, const struct hot_functio
 }
 
 /*
- * With a limit the hottest others go, too, until units are short enough for many to be whole in a
- * window.
+ * How much of the program's own time sites may take while they are on.  With a limit the hottest
+ * others go, too, until units are short enough for many to be whole in a window; where most functions
+ * jump, breakpoints until the sites need not be off at all, as far as that can be seen at first.
  */
+static double most_while_on(const struct recording *recording, const struct hot_function *hot)
+{
+	if (recording->is_inline && recording->is_rehearsal &&
+	    !recording_is_window(recording, recording->source[hot->function]))
+		return recording->slowdown.most;
+	return MOST_WHILE_ON;
+}
+
 static uint32_t leave_out(struct recording *recording, struct hot_function *hot, double sum)
 {
 	const struct slowdown *slowdown = &recording->slowdown;
-	double most = MOST_WHILE_ON * slowdown_own_ns(slowdown, slowdown->hits, slowdown->cpu_ns);
+	double own_ns = slowdown_own_ns(slowdown, slowdown->hits, slowdown->cpu_ns);
 	uint32_t nr = recording->trace.nr_functions, left_out = 0;
 	double hits = sum;
 
 	qsort(hot, nr, sizeof(*hot), by_falling_hits);
 	for (uint32_t i = 0; i < nr; i++) {
-		double sites = hits * (double)slowdown->hit_ns;
+		double sites = hits * slowdown->hit_ns;
 
-		if (!is_to_go(recording, &hot[i], sum) && !(is_limited(recording) && sites > most))
+		if (!is_to_go(recording, &hot[i], sum) &&
+		    !(is_limited(recording) &&
+		      sites > most_while_on(recording, &hot[i]) * own_ns))
 			continue;
 		recording->covered[recording->source[hot[i].function]] = false;
 		hits -= hot[i].hits;
@@ -220,21 +245,33 @@ static int leave_out_hot(struct recording *recording, bool *ret_any)
 	       count_hits_anew(recording);
 }
 
+static int end_window(struct recording *recording, bool *ret_any)
+{
+	int ret;
+
+	recording->on_ns += time_now_ns() - recording->armed_ns;
+	/* What is in the stream by now is of the window; some functions may be hot only now. */
+	ret = recording_disarm(recording) ?: recording_read(recording) ?:
+	      turn_sites(recording, true) ?: leave_out_hot(recording, ret_any);
+	slowdown_settle(&recording->slowdown);
+	return ret;
+}
+
 /* The stage begins again without the hot functions. */
 static int end_rehearsal(struct recording *recording)
 {
 	uint64_t sum = sum_of_hits(recording);
-	bool any;
+	bool any, is_enough = is_limited(recording) ? recording->slowdown.hits >= LIMITED_HITS
+						    : sum >= REHEARSAL_HITS;
 	int ret;
 
 	if (!sum)
 		recording->rehearsed_ns = time_now_ns();
-	if (sum < (is_limited(recording) ? LIMITED_HITS : REHEARSAL_HITS) &&
+	if (!is_enough &&
 	    time_now_ns() - recording->rehearsed_ns < REHEARSAL_NS)
 		return 0;
-	ret = leave_out_hot(recording, &any);
+	ret = is_limited(recording) ? end_window(recording, &any) : leave_out_hot(recording, &any);
 	recording->is_rehearsal = false;
-	slowdown_settle(&recording->slowdown);
 	if (!ret && any && !is_limited(recording))
 		ret = recording_arm_trace(recording);
 	return ret || !any ? ret : recording_begin_again(recording);
@@ -249,37 +286,24 @@ static int begin_window(struct recording *recording)
 	int ret = recording_drop(recording);
 
 	recording->slowdown.window_hits = 0;
-	if (!ret)
-		ret = recording_arm_trace(recording);
+	ret = ret ?: turn_sites(recording, false) ?: recording_arm_trace(recording);
 	if (ret)
 		return ret;
 	gap.time_ns = recording->armed_ns;
 	return trace_add(&recording->trace, &gap, 1) ? cmd_no_memory() : 0;
 }
 
-static int end_window(struct recording *recording)
-{
-	bool any;
-	int ret;
-
-	recording->on_ns += time_now_ns() - recording->armed_ns;
-	/* What is in the stream by now is of the window; some functions may be hot only now. */
-	ret = recording_disarm(recording) ?: recording_read(recording) ?: look_at_cpu(recording) ?:
-	      leave_out_hot(recording, &any);
-	slowdown_settle(&recording->slowdown);
-	return ret;
-}
-
 /* Sites go on and off, as the limit allows. */
 static int turn_windows(struct recording *recording)
 {
 	const struct slowdown *slowdown = &recording->slowdown;
+	bool any;
 
 	if (!are_on(recording))
 		return slowdown_may_begin(slowdown) ? begin_window(recording) : 0;
 	if (time_now_ns() - recording->armed_ns < LEAST_WINDOW_NS || !slowdown_is_over(slowdown))
 		return 0;
-	return end_window(recording);
+	return end_window(recording, &any);
 }
 
 int structure_sites_turn(struct recording *recording)
