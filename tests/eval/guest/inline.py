@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
-"""In the guest: what recording the structure of a server takes, by traps and by jumps.
+"""In the guest: what recording the structure of a server, and guarding it, takes by traps and by jumps.
 
 usage: inline.py PROGRAM OUT
 
 Four connections ask without a pause, all the time.  The structure is recorded by traps, then by
-jumps, with no bound on how much slower the server may become; before, between and after nothing is
-done.  OUT/inline.json has what was served, and what CPU time that took, in each span.  Nothing is judged
-here.
+jumps, with no bound on how much slower the server may become; then it is trained and guarded in each
+way.  Before, between and after nothing is done.  OUT/inline.json has what was served, and what CPU time
+that took, in each span; and of the guards what the profile predicts and the module counted.  Nothing is
+judged here.
 """
 
 import json
@@ -22,10 +23,11 @@ sys.path.insert(0, str(HERE.parents[1] / "vm/guest"))
 
 import programs  # noqa: E402
 
-from perfguard import COLLECT, note  # noqa: E402
+from perfguard import COLLECT, note, run, status  # noqa: E402
 
 QUIET = 6           # s, of a span in which nothing is recorded
 RECORDED = "24s"    # in all, the coverage that comes first included
+TRAINED = "36s"     # the same, and timing
 TRACE = "/tmp/inline.trace"
 STAGE = re.compile(r"structure: (\d+) events")
 
@@ -99,6 +101,38 @@ def record(pid, options):
     return found
 
 
+def profile_of(path):
+    """What there is to say of a profile: of its loop with the most units."""
+    known = json.loads(run(COLLECT, "show", "--json", path).stdout)
+    main_loop = max(known["predictions"], key=lambda one: one["units"])
+    return {"types": len(known["types"]), "guards": len(known["guards"]),
+            "timed": sum(one["times"]["nr"] for one in known["types"]),
+            "structure": sum(one["units"] for one in known["loops"]),
+            "end": main_loop["accuracy_end"], "half": main_loop["accuracy_half"],
+            "hits": main_loop["hits"], "unmerged": main_loop["accuracy_unmerged"]}
+
+
+def check(result):
+    if result.returncode:
+        raise RuntimeError(result.stderr[-800:])
+    return result
+
+
+def guard(pid, way, options):
+    """Train it, and guard it by that for a while; the span of guarding."""
+    path = f"/tmp/{way}.pgp"
+    check(run(COLLECT, "train", "-o", path, "-p", pid, "--duration", TRAINED, "--max-slowdown",
+              "none", *options))
+    check(run(COLLECT, "arm", "--budget", "none", *options, "-p", pid, path))
+    time.sleep(1)
+    span = quiet(pid)
+    (counted,), (target,) = status("profile"), status("target")
+    jumps = sum(one["jumps"] for one in status("process"))
+    check(run(COLLECT, "disarm", "--all"))
+    return {**span, **profile_of(path), "jumps": jumps, "armed_units": counted["units"],
+            "armed_novel": counted["novel"], "armed_late": target["late"]}
+
+
 def main():
     name, out = sys.argv[1], pathlib.Path(sys.argv[2])
     program = programs.load(name)
@@ -111,6 +145,10 @@ def main():
             spans.append(("nothing", quiet(program.pid)))
             spans.append((way, record(program.pid, options)))
             time.sleep(2)
+        for way, options in (("guards by traps", []), ("guards by jumps", ["--inline"])):
+            spans.append(("nothing", quiet(program.pid)))
+            spans.append((way, guard(program.pid, way.rpartition(" ")[2], options)))
+            time.sleep(1)
         spans.append(("nothing", quiet(program.pid)))
     finally:
         answered = client.end()
