@@ -176,8 +176,20 @@ static natsStatus publish(struct nats_alerts *alerts, const struct spool_alert *
 	return status;
 }
 
+/* Returns false if no answer comes any more, or nobody is to wait for one. */
+static bool is_answer_expected(const struct nats_alerts *alerts, uint64_t end_ns,
+			       struct passing *ret)
+{
+	if (pending_end()) {
+		ret->is_interrupted = true;
+		return false;
+	}
+	return time_now_ns() < end_ns &&
+	       NATS_CALL(natsConnection_Status)(alerts->connection) == NATS_CONN_STATUS_CONNECTED;
+}
+
 /* Until all were answered, the connection is gone, or nothing comes any more. */
-static void wait_for_answers(struct nats_alerts *alerts)
+static void wait_for_answers(struct nats_alerts *alerts, struct passing *ret)
 {
 	uint64_t end_ns = time_now_ns() + ACK_NS;
 	natsMsgList rest = { 0 };
@@ -186,8 +198,7 @@ static void wait_for_answers(struct nats_alerts *alerts)
 	NATS_CALL(jsPubOptions_Init)(&options);
 	options.MaxWait = LOOK_MS;
 	while (NATS_CALL(js_PublishAsyncComplete)(alerts->js, &options) == NATS_TIMEOUT) {
-		if (time_now_ns() < end_ns && !pending_end() &&
-		    NATS_CALL(natsConnection_Status)(alerts->connection) == NATS_CONN_STATUS_CONNECTED)
+		if (is_answer_expected(alerts, end_ns, ret))
 			continue;
 		pthread_mutex_lock(&alerts->lock);
 		if (!alerts->why[0])
@@ -235,7 +246,7 @@ static void pass(struct transport *transport, const struct spool_batch *batch, s
 	begin(alerts);
 	for (uint32_t i = 0; i < batch->nr && status == NATS_OK; i++)
 		status = publish(alerts, &batch->alerts[i], i);
-	wait_for_answers(alerts);
+	wait_for_answers(alerts, ret);
 	if (status != NATS_OK && !alerts->why[0])
 		snprintf(alerts->why, sizeof(alerts->why), "cannot publish: %s",
 			 NATS_CALL(natsStatus_GetText)(status));

@@ -129,6 +129,8 @@ static void pass(struct transport *transport, const struct spool_batch *batch, s
 	code = CURL_CALL(curl_easy_perform)(alerts->curl);
 	if (code == CURLE_OK)
 		judge(alerts, batch, nr, ret);
+	else if (code == CURLE_ABORTED_BY_CALLBACK)
+		ret->is_interrupted = true; /* on_progress() */
 	else
 		snprintf(ret->why, sizeof(ret->why), "%s",
 			 alerts->error[0] ? alerts->error : CURL_CALL(curl_easy_strerror)(code));

@@ -112,6 +112,10 @@ static uint64_t pass_on(struct forwarder *forwarder)
 	if (spool_cursor_advance(forwarder->cursor, &forwarder->batch, passing.nr_done,
 				 passing.nr_refused, passing.nr_left_out, why))
 		return back_off(forwarder, why, 0);
+	if (passing.nr_done < forwarder->batch.nr && passing.is_interrupted) {
+		say(forwarder, "ended before an answer came: what was sent is sent again", false);
+		return 0;
+	}
 	if (passing.nr_done < forwarder->batch.nr)
 		return back_off(forwarder, passing.why, passing.wait_ns);
 	if (forwarder->wait_ns)
