@@ -5,7 +5,7 @@
 # shellcheck source-path=SCRIPTDIR source=tap.sh
 . "${0%/*}/tap.sh"
 
-plan 27
+plan 29
 
 make_profile=${MAKE_PROFILE:-$(cd "${0%/*}/../.." && pwd)/${BUILD:-build}/tests/unit/make-profile}
 cd "$scratch" || exit 1
@@ -117,4 +117,37 @@ refused 1 "has no line of JSON" "a file of something else" report -o new.html /b
 refused 1 "is not a spool" "a profile is no spool" report -o new.html example.pgp
 [ ! -e new.html ]
 ok $? "and then no page is left"
+
+# on_terminal ARG...: pg-collect, with a terminal for its messages, which go to err with their seconds
+on_terminal()
+{
+	python3 - "$program" "$@" <<- 'END' > err
+		import os, pty, subprocess, sys, time
+		ours, its = pty.openpty()
+		begin = time.monotonic()
+		started = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stderr=its)
+		os.close(its)
+		lines = b""
+		while time.monotonic() < begin + 2.5:
+		    time.sleep(0.1)
+		    os.set_blocking(ours, False)
+		    try:
+		        lines += b"%.1f " % (time.monotonic() - begin) + os.read(ours, 4096)
+		    except BlockingIOError:
+		        pass
+		started.stdin.write(open("late.json", "rb").read())
+		started.stdin.close()
+		started.wait()
+		print(lines.decode().replace("\r", ""))
+	END
+}
+
+# Two seconds are the longest silence where somebody looks.
+for words in "report -o slow.html" "export --format folded -o slow.folded"; do
+	# shellcheck disable=SC2086 # these are words
+	on_terminal $words -
+	grep -qE '^(0|1)\.[0-9] pg-collect: reading the alerts: [12] s' err
+	ok $? "${words%% *} says that it waits for its input"
+	sed 's/^/# /' err
+done
 finish

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "binary/helper/confine.h"
 #include "binary/helper/helper.h"
 #include "tap.h"
@@ -186,16 +188,66 @@ static void test_interrupt(int file)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 }
 
+/* When it is asked. */
+static void answer(void *arg)
+{
+	wait_forever(arg);
+	reply("late", 5);
+}
+
+/* A helper cannot sleep by itself. */
+static void ask_late(const struct helper *helper)
+{
+	const struct timespec most = { .tv_sec = 2, .tv_nsec = 500000000 };
+
+	if (fork())
+		return;
+	nanosleep(&most, NULL);
+	_exit(send(helper->socket, "", 1, 0) != 1);
+}
+
+static double begin_s, first_s; /* of what is printed */
+static char first[64];
+
+static void take_line(enum log_level level, const char *line)
+{
+	if (level != LOG_LEVEL_PROGRESS || first[0])
+		return;
+	first_s = now_s() - begin_s;
+	snprintf(first, sizeof(first), "%s", line);
+}
+
+/* Nobody is to wait for two seconds without knowing what for. */
+static void test_named(int file)
+{
+	struct helper helper;
+	ssize_t received = 0;
+	char bytes[64];
+
+	log_set_writer(take_line, true);
+	begin_s = now_s();
+	if (!helper_start(&helper, file, 10, answer, NULL)) {
+		ask_late(&helper);
+		received = helper_receive(&helper, bytes, sizeof(bytes));
+	}
+	ok(received == 5 && first_s > 0 && first_s < 2 &&
+	   !strncmp(first, "reading files of programs: ", 27), "that one is waited for is said");
+	diag("after %.2f s: %s", first_s, first);
+	log_set_writer(NULL, false);
+	helper_stop(&helper);
+}
+
 int main(void)
 {
 	int file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	plan(11);
+	plan(12);
 	test_confined(file);
 	test_late(file, spin, 2.2, "one that computes for ever");
 	test_late(file, wait_forever, 1, "one that waits for ever");
 	test_late(file, say_too_much, 1, "one that says too much");
 	test_late(file, end, 1, "one that ends");
 	test_interrupt(file);
+	test_named(file);
 	return tap_status();
 }

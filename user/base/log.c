@@ -13,6 +13,7 @@
 enum { LINE_MAX_BYTES = 16384 };
 
 static bool is_verbose;
+static bool is_held;
 static bool has_error;
 static bool writer_has_progress;
 static uint64_t last_ns;
@@ -21,6 +22,16 @@ static void (*writer)(enum log_level level, const char *line);
 void log_set_verbose(bool verbose)
 {
 	is_verbose = verbose;
+}
+
+void log_hold_progress(bool is_wanted)
+{
+	is_held = is_wanted;
+}
+
+void log_forget_silence(void)
+{
+	__atomic_store_n(&last_ns, time_now_ns(), __ATOMIC_RELAXED);
 }
 
 void log_set_writer(void (*write)(enum log_level level, const char *line), bool has_progress)
@@ -35,7 +46,7 @@ print_line(enum log_level level, const char *format, va_list args)
 	const char *prefix = level == LOG_LEVEL_WARNING ? "warning: " : "";
 	char line[LINE_MAX_BYTES];
 
-	__atomic_store_n(&last_ns, time_now_ns(), __ATOMIC_RELAXED);
+	log_forget_silence();
 	vsnprintf(line, sizeof(line), format, args);
 	utf8_make_plain(line);
 	if (writer) {
@@ -80,7 +91,7 @@ void log_progress(const char *format, ...)
 {
 	va_list args;
 
-	if (!is_verbose && !writer_has_progress && !isatty(STDERR_FILENO))
+	if (is_held || (!is_verbose && !writer_has_progress && !isatty(STDERR_FILENO)))
 		return;
 	va_start(args, format);
 	print_line(LOG_LEVEL_PROGRESS, format, args);

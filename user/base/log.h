@@ -25,6 +25,12 @@ void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)))
 
 void log_set_verbose(bool verbose);
 
+/* No progress is printed until it is wanted again: while something else has the terminal. */
+void log_hold_progress(bool is_wanted);
+
+/* The silence so far was nothing to be explained, as of one that waits for others. */
+void log_forget_silence(void);
+
 /* When the last message was printed, CLOCK_MONOTONIC; 0: none was. */
 uint64_t log_last_ns(void);
 

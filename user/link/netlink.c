@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/long-step.h"
 
 /*
  * While the kernel has no memory, a request that changes something is repeated
@@ -257,6 +258,21 @@ static bool is_reading(struct nl_msg *msg)
 	       genl->cmd == PERFGUARD_CMD_STATS_GET;
 }
 
+static int exchange_patiently(struct exchange *exchange, struct nl_msg *msg, bool reads)
+{
+	int ret = 0;
+
+	for (int i = 0; i < SHORTAGE_TRIES; i++) {
+		if (i)
+			usleep(SHORTAGE_DELAY_US << (i - 1));
+		ret = exchange_once(exchange, msg);
+		/* With an answer expected, or without an error of the kernel, it may be done. */
+		if (reads || exchange->fn || ret != -ENOBUFS || !exchange->error)
+			break;
+	}
+	return ret;
+}
+
 int netlink_exchange(struct link *link, netlink_fn fn, void *arg)
 {
 	struct exchange exchange = { .link = link, .fn = fn, .arg = arg };
@@ -268,14 +284,10 @@ int netlink_exchange(struct link *link, netlink_fn fn, void *arg)
 		return link->request_error;
 	link->request = NULL;
 	reads = is_reading(msg);
-	for (int i = 0; i < SHORTAGE_TRIES; i++) {
-		if (i)
-			usleep(SHORTAGE_DELAY_US << (i - 1));
-		ret = exchange_once(&exchange, msg);
-		/* With an answer expected, or without an error of the kernel, it may be done. */
-		if (reads || fn || ret != -ENOBUFS || !exchange.error)
-			break;
-	}
+	/* Guards are put on and taken off within, and others may be at it. */
+	long_step_begin("waiting for the module");
+	ret = exchange_patiently(&exchange, msg, reads);
+	long_step_end();
 	nlmsg_free(msg);
 	if (!reads || (ret != -ENOBUFS && ret != -EBUSY))
 		return ret;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/hash-index.h"
+#include "base/long-step.h"
 #include "data/samples.h"
 #include "store/file.h"
 #include "store/profile-check.h"
@@ -167,16 +168,27 @@ static int load_file(const char *path, const uint64_t *hash, struct samples *sam
 	return error;
 }
 
+static int load(const char *path, const uint64_t *hash, struct samples *samples, struct model *model,
+		struct training *training, char why[PROFILE_WHY_MAX])
+{
+	int error;
+
+	long_step_begin("reading a profile");
+	error = load_file(path, hash, samples, model, training, why);
+	long_step_end();
+	return error;
+}
+
 int profile_load(const char *path, struct samples *samples, struct model *model,
 		 struct training *training, char why[PROFILE_WHY_MAX])
 {
-	return load_file(path, NULL, samples, model, training, why);
+	return load(path, NULL, samples, model, training, why);
 }
 
 int profile_load_hashed(const char *path, uint64_t hash, struct samples *samples,
 			struct model *model, struct training *training, char why[PROFILE_WHY_MAX])
 {
-	return load_file(path, &hash, samples, model, training, why);
+	return load(path, &hash, samples, model, training, why);
 }
 
 int profile_hash(const char *path, uint64_t *ret, char why[PROFILE_WHY_MAX])

@@ -19,6 +19,7 @@
 #include "app/common/watched.h"
 #include "base/container-id.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/open-in-root.h"
 #include "binary/file/elf.h"
 #include "link/link.h"
@@ -187,8 +188,16 @@ int arming_open(struct arming *arming)
 
 int arming_read(struct arming *arming, const char *path, bool is_paper)
 {
+	int ret;
+
 	*arming = (struct arming){ .asked = path, .is_paper = is_paper };
-	return read_profile(arming, path) ?: make_tables(arming);
+	ret = read_profile(arming, path);
+	if (ret)
+		return ret;
+	long_step_begin("making the tables of the profile");
+	ret = make_tables(arming);
+	long_step_end();
+	return ret;
 }
 
 int arming_limit(struct arming *arming, const struct limit_options *limits)

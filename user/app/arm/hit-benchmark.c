@@ -16,6 +16,7 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "binary/stack/snapshot.h"
 #include "data/stack-copy.h"
@@ -280,7 +281,10 @@ static int try_failed(const struct trial *trial, int error)
 int price_measure(struct armed_prices *ret)
 {
 	struct trial trial = { .exe_fd = -1, .zeros.fd = -1 };
-	int error, code = prepare(&trial);
+	int error, code;
+
+	long_step_begin("measuring what a hit costs here");
+	code = prepare(&trial);
 
 	if (!code) {
 		error = try_out(&trial, ret);
@@ -295,5 +299,6 @@ int price_measure(struct armed_prices *ret)
 		munmap(trial.pages, NR_PAGES * (size_t)sysconf(_SC_PAGESIZE));
 	close(trial.exe_fd);
 	close(trial.zeros.fd);
+	long_step_end();
 	return code;
 }

@@ -17,6 +17,7 @@
 #include "app/common/signals.h"
 #include "app/common/watched.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
 
@@ -139,9 +140,11 @@ int session_begin(struct session *session)
 		return failed(session, ret);
 	if (session->child.pid)
 		return release_command(session);
+	long_step_begin("looking at the program's threads");
 	ret = session_look_at_processes(session);
 	if (!ret)
 		ret = session_decide(session);
+	long_step_end();
 	/* It comes again. */
 	if (ret && ret != -EAGAIN)
 		return failed(session, ret);

@@ -23,6 +23,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
 #include "data/histogram.h"
@@ -527,12 +528,10 @@ static void report_left(const struct session *session)
 			    nr > shown ? " ..." : "");
 }
 
-int session_finish(struct session *session)
+static int finish(struct session *session)
 {
 	int ret = 0;
 
-	if (!session->target_id)
-		return 0;
 	report_left(session);
 	if (session->ended_by) {
 		discovery_look(&session->discovery);
@@ -553,6 +552,18 @@ int session_finish(struct session *session)
 	link_target_del(session->link, session->target_id);
 	holder_end(session->holder, session->target_id);
 	session->target_id = 0;
+	return ret;
+}
+
+int session_finish(struct session *session)
+{
+	int ret;
+
+	if (!session->target_id)
+		return 0;
+	long_step_begin("reading what was measured, and taking the hooks off");
+	ret = finish(session);
+	long_step_end();
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "out/read/written-line.h"
 #include "store/spool.h"
 
@@ -93,7 +94,7 @@ static bool is_spool(FILE *file)
 	return ret;
 }
 
-int alert_lines_read(const char *path, alert_line_fn fn, void *arg,
+static int read_file(const char *path, alert_line_fn fn, void *arg,
 		     struct alert_lines_missing *ret_missing)
 {
 	struct line_reading reading = { .fn = fn, .arg = arg };
@@ -119,6 +120,17 @@ int alert_lines_read(const char *path, alert_line_fn fn, void *arg,
 	fclose(file);
 	if (ret_missing)
 		*ret_missing = reading.missing;
+	return ret;
+}
+
+int alert_lines_read(const char *path, alert_line_fn fn, void *arg,
+		     struct alert_lines_missing *ret_missing)
+{
+	int ret;
+
+	long_step_begin("reading the alerts");
+	ret = read_file(path, fn, arg, ret_missing);
+	long_step_end();
 	return ret;
 }
 

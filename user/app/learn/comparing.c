@@ -9,6 +9,7 @@
 #include "app/learn/live-reading.h"
 #include "base/array.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "link/link.h"
 #include "out/profile/difference-view.h"
 #include "store/profile-file.h"
@@ -96,7 +97,11 @@ static int print(const struct comparing *comparing, const struct compare_side *b
 		.after = shown(comparing->after, after),
 		.difference = &difference,
 	};
-	int ret = compare_profiles(before, after, &difference);
+	int ret;
+
+	long_step_begin("comparing");
+	ret = compare_profiles(before, after, &difference);
+	long_step_end();
 
 	if (!ret) {
 		ret = comparing->is_json ? difference_json(stdout, &view) :

@@ -14,6 +14,7 @@
 #include "base/array.h"
 #include "base/duration.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "link/link.h"
 #include "out/text.h"
@@ -141,9 +142,11 @@ static int learn_types(struct live *live, struct lesson *lesson)
 		lesson->omitted[i] = live_times_sum(&live->windows[i * NR_WINDOWS], NR_WINDOWS,
 						    lesson->seen[i].times);
 	}
+	long_step_begin("learning limits");
 	ret = adopt_times(&learning->samples, model, lesson->seen, &pace);
 	if (!ret)
 		ret = model_derive_limits(&learning->samples, model);
+	long_step_end();
 	if (ret) {
 		log_error("cannot learn: %s", ret == -ENOMEM ? "out of memory" :
 							       "the profile has no timed units");

@@ -9,6 +9,7 @@
 #include "app/common/alert-lines.h"
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "out/export/exporter.h"
 #include "store/file.h"
 
@@ -21,9 +22,12 @@ static int write_file(const struct export *export, const struct export_file *of)
 {
 	char why[FILE_WHY_MAX], *text;
 	size_t len;
-	int ret = CMD_OK;
+	int ret = CMD_OK, error;
 
-	if (export_render(export, (enum export_format)of->format, &text, &len))
+	long_step_begin("making the file");
+	error = export_render(export, (enum export_format)of->format, &text, &len);
+	long_step_end();
+	if (error)
 		return cmd_no_memory();
 	if (file_replace(of->output, (uint8_t *)text, len, why)) {
 		log_error("%s", why);

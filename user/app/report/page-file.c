@@ -9,6 +9,7 @@
 #include "app/common/alert-lines.h"
 #include "app/common/command.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "out/page/page.h"
 #include "out/profile/profile-view.h"
 #include "out/read/written-line.h"
@@ -60,9 +61,12 @@ static int write_page(const struct page *page, const char *path)
 {
 	char why[FILE_WHY_MAX], *text;
 	size_t len;
-	int ret = CMD_OK;
+	int ret = CMD_OK, error;
 
-	if (page_render(page, &text, &len))
+	long_step_begin("making the page");
+	error = page_render(page, &text, &len);
+	long_step_end();
+	if (error)
 		return cmd_no_memory();
 	if (file_replace(path, (uint8_t *)text, len, why)) {
 		log_error("%s", why);

@@ -228,8 +228,10 @@ static int run_on_screen(struct live_screen *live)
 		return error;
 	live->due_ns = time_now_ns() + live->interval_ns;
 	error = screen_open();
+	log_hold_progress(true);
 	if (!error)
 		error = run(live);
+	log_hold_progress(false);
 	screen_close();
 	return error;
 }

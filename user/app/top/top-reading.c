@@ -8,6 +8,7 @@
 #include "app/top/program-reading.h"
 #include "app/top/top-containers.h"
 #include "base/duration.h"
+#include "base/long-step.h"
 #include "base/time.h"
 
 /* Times are shown of the last half minute to minute. */
@@ -125,13 +126,17 @@ int top_reader_read(struct top_reader *reader)
 
 int top_reader_read_patiently(struct top_reader *reader)
 {
-	int error = top_reader_read(reader);
+	uint64_t put_off_ns = 0;
+	int error;
 
+	long_step_begin("reading the module's counters");
+	error = top_reader_read(reader);
 	for (int i = 0; error == -EAGAIN && i < MAX_TRIES; i++) {
-		cmd_put_off(reader->link, &reader->put_off_ns);
+		cmd_put_off(reader->link, &put_off_ns);
 		time_sleep_until(time_now_ns() + NSEC_PER_SEC);
 		error = top_reader_read(reader);
 	}
+	long_step_end();
 	return error;
 }
 

@@ -11,6 +11,7 @@
 #include "app/common/command.h"
 #include "app/common/replaced.h"
 #include "base/log.h"
+#include "base/long-step.h"
 #include "store/profile-file.h"
 
 /* By chance there are not so many standard deviations more (Poisson's, of few, too). */
@@ -165,7 +166,9 @@ int status_print(struct status *status)
 
 	if (ret)
 		return ret;
+	long_step_begin("reading what is armed");
 	ret = read_status(link, status);
+	long_step_end();
 	link_close(link);
 	if (!ret && status->is_json)
 		status_json(status);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/duration.h"
+#include "base/long-step.h"
 #include "base/pending.h"
 #include "base/time.h"
 #include "binary/helper/confine.h"
@@ -116,26 +117,34 @@ static uint64_t cpu_ns(const struct helper *helper)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + (uint64_t)ts.tv_nsec;
 }
 
-/* Returns 0 when there is a message, or the end. */
-static int wait_for(const struct helper *helper)
+static int wait_long(const struct helper *helper)
 {
 	struct pollfd file = { .fd = helper->socket, .events = POLLIN };
-	uint64_t start_ns = time_now_ns(), cpu_start_ns = 0;
+	uint64_t start_ns = time_now_ns(), cpu_start_ns = cpu_ns(helper);
 
-	for (int looks = 0;; looks++) {
-		int nr = poll(&file, 1, LOOK_MS);
-
-		if (nr > 0)
-			return 0;
+	for (;;) {
 		if (pending_end())
 			return -EINTR;
-		/* most answers are there before the first look */
-		if (!looks)
-			cpu_start_ns = cpu_ns(helper);
+		if (poll(&file, 1, LOOK_MS) > 0)
+			return 0;
 		if (time_now_ns() - start_ns > 2 * helper->max_cpu_ns + PATIENCE_NS ||
 		    cpu_ns(helper) - cpu_start_ns > helper->max_cpu_ns)
 			return -EIO;
 	}
+}
+
+/* Returns 0 when there is a message, or the end; most answers are there at once. */
+static int wait_for(const struct helper *helper)
+{
+	struct pollfd file = { .fd = helper->socket, .events = POLLIN };
+	int ret;
+
+	if (poll(&file, 1, LOOK_MS) > 0)
+		return 0;
+	long_step_begin("reading files of programs");
+	ret = wait_long(helper);
+	long_step_end();
+	return ret;
 }
 
 ssize_t helper_receive(struct helper *helper, void *ret, size_t size)
