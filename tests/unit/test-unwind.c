@@ -9,12 +9,14 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -225,6 +227,48 @@ static void check_victim(const char *path, const char *mode, bool in_thread)
 	ok(slots_hold() == !!strcmp(mode, "signal"), "%s: %s: return addresses are in their slots",
 	   strrchr(path, '/') + 1, mode);
 	stop(truth.pid);
+}
+
+/* The processes that read files for us; those that have the lowest priority, if @is_lowest. */
+static int count_helpers(pid_t but, bool is_lowest)
+{
+	FILE *file = fopen("/proc/thread-self/children", "r");
+	int nr = 0, pid;
+
+	while (file && fscanf(file, "%d", &pid) == 1)
+		nr += pid != but && (!is_lowest || (getpriority(PRIO_PROCESS, (id_t)pid) == 19 &&
+						    sched_getscheduler(pid) == SCHED_BATCH));
+	if (file)
+		fclose(file);
+	return nr;
+}
+
+/* What is read before it is needed is not read again, and nobody has to wait for it. */
+static void test_prepared(const char *path)
+{
+	struct unwinder *others = unwinder;
+	struct truth truth;
+	int before, ready, err;
+
+	start_victim(path, "sleep", false, &truth);
+	before = count_helpers(truth.pid, false);
+	unwinder = unwinder_create();
+	unwinder_prepare(unwinder, (uint32_t)truth.pid, 0);
+	ok(count_helpers(truth.pid, false) == before, "nothing is prepared when the time is over");
+	unwinder_prepare(unwinder, (uint32_t)truth.pid, UINT64_MAX);
+	ready = count_helpers(truth.pid, false) - before;
+	unwinder_enter_background(unwinder);
+	ok(ready >= 2 && count_helpers(truth.pid, true) == ready,
+	   "prepared, the files of a process are there, and their %d readers make way for others",
+	   ready);
+	err = take_slice(truth.pid, truth.tid);
+	if (!err)
+		unwind(truth.pid);
+	ok(!err && has_truth(&truth) && count_helpers(truth.pid, false) - before == ready,
+	   "the first stack needs no other ones");
+	stop(truth.pid);
+	unwinder_destroy(unwinder);
+	unwinder = others;
 }
 
 static const char *const ways[] = {
@@ -708,7 +752,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 * 3 + 1 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2;
+	checks += 2 * 25 + 3 + 2 * 3 + 1 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2 + 3;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);
@@ -716,6 +760,7 @@ int main(int argc, char **argv)
 	if (!directory || !unwinder || argc > 1)
 		return 1;
 	test_forget();
+	test_prepared(path[0]);
 	test_victim(path[0]);
 	test_victim(path[1]);
 	test_ends(path[0]);

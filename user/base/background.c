@@ -26,11 +26,16 @@ static void lower_session(void)
 	close(fd);
 }
 
-void background_enter(void)
+void background_take(pid_t pid)
 {
 	const struct sched_param none = { 0 };
 
-	setpriority(PRIO_PROCESS, 0, 19);
-	sched_setscheduler(0, SCHED_BATCH, &none);
+	setpriority(PRIO_PROCESS, (id_t)pid, 19);
+	sched_setscheduler(pid, SCHED_BATCH, &none);
+}
+
+void background_enter(void)
+{
+	background_take(0);
 	lower_session();
 }

@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import pty
 import socket
 import struct
 import subprocess
@@ -276,6 +277,65 @@ def watch_nothing(watch):
     ok(is_idle, f"idle it woke {wakes} times in {seconds:.0f} s, for {cpu / MS:.1f} ms of CPU time")
 
 
+def readers_of(watch):
+    """The processes that read files of programs for it."""
+    task = pathlib.Path(f"/proc/{watch.process.pid}/task/{watch.process.pid}/children")
+    return [int(pid) for pid in task.read_text(encoding="ascii").split()]
+
+
+def report_while_busy():
+    """Somebody waits for the page: it is made at the usual priority, and nothing is silent for long."""
+    ours, its = pty.openpty()
+    os.set_blocking(ours, False)
+    last = time.monotonic()
+    report = subprocess.Popen([COLLECT, "report", "-o", "/tmp/85.busy.html", "live"],
+                              stdin=subprocess.DEVNULL, stderr=its)
+    STARTED.append(report)
+    silence, levels, said = 0, set(), b""
+    while report.poll() is None and silence < PATIENCE:
+        levels.add(os.getpriority(os.PRIO_PROCESS, report.pid))
+        time.sleep(0.05)
+        silence = max(silence, time.monotonic() - last)
+        try:
+            said += os.read(ours, 4096)
+            last = time.monotonic()
+        except BlockingIOError:
+            pass
+    for line in said.decode().splitlines():
+        note(line)
+    ok(report.poll() == 0 and silence < (30 if IS_SLOW else 4),
+       f"on a busy machine report live is never silent for longer than {silence:.1f} s")
+    ok(19 not in levels, "and has the priority of who waits for it")
+
+
+def watch_while_busy(server, delay):
+    """
+    Programs that leave no CPU time do not keep the first alert from who has just begun to watch:
+    what it needs of files was read before the priority was lowered.
+    """
+    busy = [subprocess.Popen(["/bin/sh", "-c", "while :; do :; done"])
+            for _ in range(os.cpu_count())]
+    STARTED.extend(busy)
+    for options in ((), ("--json",)):
+        watch = Watch("--window", 0, *options, leads_session=True)
+        wait_until(lambda: os.sched_getscheduler(watch.process.pid) == os.SCHED_BATCH)
+        readers, begin = readers_of(watch), time.monotonic()
+        # A busy host may make another unit late before.
+        is_first = not watch.text()
+        server.ask(MIDDLE, SLEEP, delay)
+        wait_until(watch.text)
+        if is_first:
+            note(f"the first alert is there after {time.monotonic() - begin:.1f} s")
+        ok(len(readers) >= 2 and set(readers) <= set(readers_of(watch)) and
+           all(os.getpriority(os.PRIO_PROCESS, pid) == 19 for pid in readers),
+           f"before the first alert it has read files of programs: {len(readers)} "
+           f"({' '.join(options) or 'text'})")
+        watch.process.send_signal(2)
+    report_while_busy()
+    for one in busy:
+        one.kill()
+
+
 def watch_a_profile():
     server = Server()
     # On a fast host units are so short that 2 % are not enough for a guard for each type but one.
@@ -356,6 +416,7 @@ def watch_a_profile():
        max(map(len, printed.splitlines())) < 80, "people read it, too")
     for line in printed.splitlines():
         note(line)
+    watch_while_busy(server, max(300, 1.5 * max(thresholds()) / MS))
     made = collect("report", "-o", "/tmp/85.html", "live")
     page = pathlib.Path("/tmp/85.html").read_text(encoding="utf-8") if not made.returncode else ""
     # Those that are sampled have a picture; the alerts are those that the module still has.

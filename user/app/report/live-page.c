@@ -16,6 +16,7 @@
 #include "app/top/top-reading.h"
 #include "app/watch/alert-stream.h"
 #include "base/array.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "out/page/live-types.h"
 #include "out/page/page.h"
@@ -160,8 +161,11 @@ int live_page_write(const char *output)
 
 	if (ret)
 		return ret;
-	stream = (struct alert_stream){ .is_json = true, .has_since = true, .owner = &owner };
+	stream = (struct alert_stream){ .is_json = true, .has_since = true, .is_waited_for = true,
+				       .owner = &owner };
+	long_step_begin("reading the alerts and the counters of the module");
 	ret = alert_stream_run(&stream) ?: live.error;
+	long_step_end();
 	page_set_live(live.lines.page, &live.programs);
 	closed = page_stream_close(&live.lines, ret ? NULL : output);
 	live_page_deinit(&live);

@@ -15,10 +15,12 @@
 
 #include "app/common/command.h"
 #include "app/common/signals.h"
+#include "app/watch/preparation.h"
 #include "base/background.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/time.h"
+#include "binary/stack/unwind.h"
 #include "link/link.h"
 
 /* What is waited for. */
@@ -69,11 +71,19 @@ static int failed(struct alert_stream *stream, int error, const char *what)
 	return cmd_failed(stream->link, error, what);
 }
 
+/* That no alert came so far is nothing to be explained. */
+static void forget_silence(const struct alert_stream *stream)
+{
+	if (!stream->is_waited_for)
+		log_forget_silence();
+}
+
 static int print_queued(struct alert_stream *stream)
 {
 	int ret = 0;
 
 	for (uint32_t i = 0; i < stream->nr_queued; i++) {
+		forget_silence(stream);
 		if (!ret && !has_ended(stream))
 			ret = watching_take(&stream->watching, &stream->queue[i]);
 		record_clear(&stream->queue[i]);
@@ -84,8 +94,11 @@ static int print_queued(struct alert_stream *stream)
 
 static int print_new(struct alert_stream *stream)
 {
-	int error = link_alerts(stream->link, stream->next, on_record, stream);
-	int ret = print_queued(stream);
+	int error, ret;
+
+	forget_silence(stream);
+	error = link_alerts(stream->link, stream->next, on_record, stream);
+	ret = print_queued(stream);
 
 	stream->has_more = error == -ECANCELED;
 	stream->is_put_off = error == -EAGAIN;
@@ -173,6 +186,20 @@ static int begin(struct alert_stream *stream)
 	return 0;
 }
 
+/* From here on others come first, but what is needed at once is there. */
+static int make_way(struct alert_stream *stream)
+{
+	int ret = stream->is_waited_for ? 0 : preparation_make(&stream->watching);
+
+	if (ret)
+		return failed(stream, ret, "cannot ask for the armed profiles");
+	if (stream->is_waited_for)
+		return 0;
+	unwinder_enter_background(stream->watching.unwinder);
+	background_enter();
+	return 0;
+}
+
 int alert_stream_run(struct alert_stream *stream)
 {
 	int ret = cmd_open_link(&stream->link);
@@ -188,10 +215,10 @@ int alert_stream_run(struct alert_stream *stream)
 		ret = begin(stream);
 	if (!ret && stream->owner)
 		ret = stream->owner->begin(stream, stream->owner->arg);
-	if (!ret) {
-		background_enter();
+	if (!ret)
+		ret = make_way(stream);
+	if (!ret)
 		ret = finish(stream, run(stream));
-	}
 	if (stream->owner)
 		stream->owner->end(stream, stream->owner->arg);
 	if (stream->signals >= 0)

@@ -43,6 +43,7 @@ struct alert_stream {
 	uint64_t next; /* sequence number */
 	uint32_t nr_wanted; /* 0: any number */
 	const struct alert_stream_owner *owner; /* NULL: none but the operator */
+	bool is_waited_for; /* somebody waits for its end: it keeps its priority */
 	int owner_fd; /* whose turn it is when this is readable; -1: none */
 
 	int signals; /* signals_open() */

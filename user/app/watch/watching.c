@@ -14,6 +14,7 @@
 #include "app/watch/diagnosis.h"
 #include "app/watch/request-alerts.h"
 #include "base/duration.h"
+#include "base/long-step.h"
 #include "base/time.h"
 #include "binary/stack/unwind.h"
 #include "out/alert/alert.h"
@@ -422,7 +423,7 @@ static int take_late(struct watching *watching, const struct record *record)
 	return ret;
 }
 
-int watching_take(struct watching *watching, const struct record *record)
+static int take(struct watching *watching, const struct record *record)
 {
 	const struct diagnosis other = { .alert.record = record };
 	uint64_t now_ns = time_now_ns();
@@ -454,4 +455,14 @@ int watching_take(struct watching *watching, const struct record *record)
 		return request_alerts_take(watching, record);
 	}
 	return print(watching, &other, NULL, 0);
+}
+
+int watching_take(struct watching *watching, const struct record *record)
+{
+	int ret;
+
+	long_step_begin("explaining an alert");
+	ret = take(watching, record);
+	long_step_end();
+	return ret;
 }

@@ -34,6 +34,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/background.h"
 #include "base/open-in-root.h"
 
 enum {
@@ -322,6 +323,19 @@ void files_trim(struct files *files)
 	}
 	if (files->nr > MAX_ENTRIES)
 		close_rest(files, MAX_ENTRIES);
+}
+
+static void enter_background(const struct foreign_file *file)
+{
+	if (file && file->helper.pid)
+		background_take(file->helper.pid);
+}
+
+void files_enter_background(const struct files *files)
+{
+	for (const struct file_entry *entry = files->entries; entry; entry = entry->next)
+		enter_background(entry->file);
+	enter_background(files->vdso);
 }
 
 void files_deinit(struct files *files)

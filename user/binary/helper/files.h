@@ -42,4 +42,7 @@ struct foreign_file *files_get(struct files *files, uint32_t pid, const struct m
 void files_trim(struct files *files);
 void files_deinit(struct files *files);
 
+/* Their readers, see base/background.h. */
+void files_enter_background(const struct files *files);
+
 #endif /* _USER_BINARY_HELPER_FILES_H */

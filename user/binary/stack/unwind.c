@@ -28,8 +28,10 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/time.h"
 #include "binary/helper/files.h"
 #include "binary/stack/rule.h"
+#include "binary/stack/snapshot.h"
 
 enum {
 	MAX_GUESSES = 3, /* in one stack */
@@ -331,6 +333,33 @@ static enum unwind_end unwind_from(struct unwind *unwind, struct registers regis
 		is_return = !rule->is_signal;
 		registers = caller;
 	}
+}
+
+/* The first of its code: symbols and unwind rules are read whole, whichever is asked for. */
+static void read_mapping(struct unwinder *unwinder, uint32_t pid, const struct mapping *mapping)
+{
+	struct foreign_file *file = files_get(&unwinder->files, pid, mapping);
+	uint64_t bias;
+
+	if (file && foreign_file_bias(file, mapping, &bias))
+		foreign_file_facts(file, mapping->start - bias);
+}
+
+void unwinder_prepare(struct unwinder *unwinder, uint32_t pid, uint64_t end_ns)
+{
+	struct slice slice = { 0 };
+
+	if (snapshot_mappings(pid, &slice))
+		return;
+	files_trim(&unwinder->files);
+	for (uint32_t i = 0; i < slice.nr_mappings && time_now_ns() < end_ns; i++)
+		read_mapping(unwinder, pid, &slice.mappings[i]);
+	slice_clear(&slice);
+}
+
+void unwinder_enter_background(struct unwinder *unwinder)
+{
+	files_enter_background(&unwinder->files);
 }
 
 static int prepare(struct unwinder *unwinder, uint32_t nr)

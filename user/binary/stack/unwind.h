@@ -46,6 +46,15 @@ bool unwinder_is_full(const struct unwinder *unwinder);
 void unwinder_forget(struct unwinder *unwinder);
 
 /*
+ * Read what the first stacks of process @pid would need of the files that it runs, until @end_ns
+ * (CLOCK_MONOTONIC) at the latest.  It is no error if that is not all, or nothing.
+ */
+void unwinder_prepare(struct unwinder *unwinder, uint32_t pid, uint64_t end_ns);
+
+/* The processes that read files for it get the priority of background work, see base/background.h. */
+void unwinder_enter_background(struct unwinder *unwinder);
+
+/*
  * Unwind @slice, of a thread of process @pid (the process may be gone), into
  * at most @max frames, innermost first.  There is always a frame 0.  Files
  * are looked up in the process's mount namespace.
