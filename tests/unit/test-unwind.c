@@ -266,6 +266,13 @@ static void test_prepared(const char *path)
 		unwind(truth.pid);
 	ok(!err && has_truth(&truth) && count_helpers(truth.pid, false) - before == ready,
 	   "the first stack needs no other ones");
+	/* As of an overlay. */
+	for (uint32_t i = 0; !err && i < slice.nr_mappings; i++)
+		slice.mappings[i].dev += slice.mappings[i].inode != 0;
+	if (!err)
+		unwind(truth.pid);
+	ok(!err && has_truth(&truth) && count_helpers(truth.pid, false) - before == ready,
+	   "nor if the module has another number for the device");
 	stop(truth.pid);
 	unwinder_destroy(unwinder);
 	unwinder = others;
@@ -752,7 +759,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		snprintf(path[i], sizeof(path[i]), "%.*s/%s", own ? (int)(own - argv[0]) : 1,
 			 own ? argv[0] : ".", kinds[i]);
-	checks += 2 * 25 + 3 + 2 * 3 + 1 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2 + 3;
+	checks += 2 * 25 + 3 + 2 * 3 + 1 + 1 + 2 + 3 + 6 + 2 + 1 + 2 + 2 + 4;
 	plan((unsigned int)checks);
 	alarm(300);
 	directory = mkdtemp(template);

@@ -254,6 +254,32 @@ static struct file_entry *find_entry(struct files *files, uint32_t pid,
 	return NULL;
 }
 
+/*
+ * On an overlay the module and /proc/PID/maps may have other numbers for a file: the same file, found
+ * by the other ones before, has @mapping's from now on.
+ */
+static struct file_entry *find_same(struct files *files, uint32_t pid, const struct mapping *mapping)
+{
+	struct file_version version;
+	struct stat st;
+	char path[96];
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
+		 (unsigned long long)mapping->start, (unsigned long long)mapping->end);
+	if (stat(path, &st))
+		return NULL;
+	version = (struct file_version){ st.st_dev, st.st_ino, st.st_size, st.st_ctim };
+	for (struct file_entry *entry = files->entries; entry; entry = entry->next) {
+		if (!entry->file || strcmp(entry->path, mapping->path) ||
+		    !is_equal(&entry->version, &version))
+			continue;
+		entry->inode = mapping->inode;
+		entry->dev = mapping->dev;
+		return entry;
+	}
+	return NULL;
+}
+
 static struct file_entry *add_entry(struct files *files, uint32_t pid,
 				    const struct mapping *mapping)
 {
@@ -281,7 +307,7 @@ struct foreign_file *files_get(struct files *files, uint32_t pid, const struct m
 
 	if (!mapping->path || !strcmp(mapping->path, "[vdso]"))
 		return get_vdso(files, pid, mapping);
-	entry = find_entry(files, pid, mapping);
+	entry = find_entry(files, pid, mapping) ?: find_same(files, pid, mapping);
 	if (entry && (entry->file || now() - entry->tried < RETRY_S))
 		return entry->file;
 	if (!entry)
