@@ -326,10 +326,12 @@ def watch_while_busy(server, delay):
         wait_until(watch.text)
         if is_first:
             note(f"the first alert is there after {time.monotonic() - begin:.1f} s")
-        ok(len(readers) >= 2 and set(readers) <= set(readers_of(watch)) and
+        new = set(readers_of(watch)) - set(readers)
+        # One more may read the kernel's own code in the process.
+        ok(len(readers) >= 2 and len(new) <= 1 and
            all(os.getpriority(os.PRIO_PROCESS, pid) == 19 for pid in readers),
-           f"before the first alert it has read files of programs: {len(readers)} "
-           f"({' '.join(options) or 'text'})")
+           f"before the first alert it has read files of programs: {len(readers)}, "
+           f"with it {len(new)} ({' '.join(options) or 'text'})")
         watch.process.send_signal(2)
     report_while_busy()
     for one in busy:

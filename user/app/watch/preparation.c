@@ -23,7 +23,7 @@ static bool is_first_of_image(const struct process *processes, uint32_t at)
 	return true;
 }
 
-/* One process of each program stands for all.  Without an answer there is nothing to be prepared. */
+/* One process of each program stands for all; without an answer there is nothing to prepare. */
 static void read_files(struct watching *watching)
 {
 	uint64_t end_ns = time_now_ns() + FILES_NS;

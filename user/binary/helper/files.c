@@ -255,10 +255,11 @@ static struct file_entry *find_entry(struct files *files, uint32_t pid,
 }
 
 /*
- * On an overlay the module and /proc/PID/maps may have other numbers for a file: the same file, found
- * by the other ones before, has @mapping's from now on.
+ * On an overlay the module and /proc/PID/maps may have other numbers for a file: the same file,
+ * found by the other ones before, has @mapping's from now on.
  */
-static struct file_entry *find_same(struct files *files, uint32_t pid, const struct mapping *mapping)
+static struct file_entry *find_same(struct files *files, uint32_t pid,
+				    const struct mapping *mapping)
 {
 	struct file_version version;
 	struct stat st;
