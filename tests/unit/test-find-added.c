@@ -76,7 +76,8 @@ static void take_off(struct run *run)
 	if (find_added(&run->samples, run->units, NR))
 		exit(1);
 	for (uint32_t i = 0; i < NR; i += KINDS)
-		times_add(&run->after, run->units[i].parts_ns[SAMPLES_OWN]);
+		if (!run->units[i].is_left_out)
+			times_add(&run->after, run->units[i].parts_ns[SAMPLES_OWN]);
 }
 
 static uint64_t limit_of(const struct samples_times *times)
@@ -115,6 +116,67 @@ static void test_batches(struct run *run)
 	   "where one in four is batched limits allow for batches, and interrupts are taken off");
 }
 
+/* What the loop's end waits for, for all events of a batch, is added to own time as well. */
+static void test_waits(struct run *run)
+{
+	make(run, UINT32_MAX);
+	add_batches(run, 100);
+	for (uint32_t i = 0; i < NR; i++)
+		if (run->units[i].causes & BATCHED)
+			run->units[i].parts_ns[SAMPLES_OWN] += 50 * US;
+	take_off(run);
+	ok(added(run, SAMPLES_BATCH) >= 73 * US && added(run, SAMPLES_BATCH) <= 76 * US,
+	   "a batch that computes 24 us more and waits 50 us adds both: %" PRIu64 " ns",
+	   added(run, SAMPLES_BATCH));
+	ok(limit_of(&run->after) <= 23 * US, "limits of other units do not allow for that");
+}
+
+/* Short units that are late by the limit they were learnt for. */
+static uint32_t late(const struct run *run, const struct run *before)
+{
+	uint64_t limit_ns = limit_of(&run->after);
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < NR; i += KINDS) {
+		const struct timed_unit *unit = &before->units[i];
+		bool is_batched = unit->causes & BATCHED;
+
+		nr += unit->parts_ns[SAMPLES_OWN] >
+		      limit_ns + (is_batched ? added(run, SAMPLES_BATCH) : 0);
+	}
+	return nr;
+}
+
+/* Batches that add 60 us, but 75 us to one in 60 of the short ones. */
+static void test_longer(struct run *run, struct run *before)
+{
+	uint32_t left_out = 0, batched = 0, nr_late;
+
+	make(run, UINT32_MAX);
+	for (uint32_t i = 0; i < NR; i++) {
+		struct timed_unit *unit = &run->units[i];
+		uint64_t ns = 60 * US;
+
+		if (unit->timing == LONG || number(run, 10))
+			continue;
+		if (unit->timing == SHORT && ++batched % 60 == 0)
+			ns = 75 * US;
+		unit->causes |= BATCHED;
+		unit->parts_ns[SAMPLES_OWN] += ns;
+		unit->parts_ns[SAMPLES_CPU] += ns;
+	}
+	*before = *run;
+	take_off(run);
+	for (uint32_t i = 0; i < NR; i += KINDS)
+		left_out += run->units[i].is_left_out;
+	nr_late = late(run, before);
+	ok(added(run, SAMPLES_BATCH) <= 63 * US && left_out > batched / 2 && left_out < batched,
+	   "of %" PRIu32 " units that take %" PRIu64 " ns more %" PRIu32 " are left out", batched,
+	   added(run, SAMPLES_BATCH), left_out);
+	ok(nr_late * 1000 <= NR / KINDS, "those longer than that count for limits: %" PRIu32
+	   " of %d are late, for one in a thousand", nr_late, NR / KINDS);
+}
+
 int main(void)
 {
 	struct run *run = malloc(sizeof(*run)), *same = malloc(sizeof(*run));
@@ -123,7 +185,7 @@ int main(void)
 
 	if (!run || !same)
 		return 1;
-	plan(15);
+	plan(19);
 	make(run, 50);
 	*same = *run;
 	take_off(run);
@@ -180,6 +242,8 @@ int main(void)
 							   run->units[i].timing == SHORT);
 	ok(!different, "units of 3 us are left out if they were interrupted");
 	test_batches(run);
+	test_waits(run);
+	test_longer(run, same);
 	memset(&run->samples, 0, sizeof(run->samples));
 	ok(!find_added(&run->samples, run->units, 0), "without a unit there is nothing to do");
 	free(run);

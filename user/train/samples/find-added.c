@@ -22,7 +22,7 @@ enum {
 #define ALIKE 1.5
 
 struct added_time {
-	struct timed_unit **units; /* by timing, causes, the calm ones first, and CPU time */
+	struct timed_unit **units; /* by timing, causes, the calm ones first, and a part of time */
 	size_t nr_units;
 	uint64_t *seen_ns; /* added to each unit of timings with few of them */
 	size_t nr_seen;
@@ -34,13 +34,36 @@ static uint32_t bit_of(enum samples_cause cause)
 	return UINT32_C(1) << cause;
 }
 
-static int compare_units(const void *a, const void *b)
+/* The part of a unit's time that shows a cause: work for the events of a batch may wait, too. */
+static enum samples_part part_of(enum samples_cause cause)
+{
+	return cause == SAMPLES_BATCH ? SAMPLES_OWN : SAMPLES_CPU;
+}
+
+static int compare_units(const void *a, const void *b, enum samples_part part)
 {
 	const struct timed_unit *left = *(struct timed_unit *const *)a;
 	const struct timed_unit *right = *(struct timed_unit *const *)b;
 
 	return order_of(left->timing, right->timing) ?: order_of(left->causes, right->causes) ?:
-	       order_of(left->parts_ns[SAMPLES_CPU], right->parts_ns[SAMPLES_CPU]);
+	       order_of(left->parts_ns[part], right->parts_ns[part]);
+}
+
+static int compare_own(const void *a, const void *b)
+{
+	return compare_units(a, b, SAMPLES_OWN);
+}
+
+static int compare_cpu(const void *a, const void *b)
+{
+	return compare_units(a, b, SAMPLES_CPU);
+}
+
+static void sort_units(struct added_time *added, enum samples_part part)
+{
+	if (added->nr_units)
+		qsort(added->units, added->nr_units, sizeof(*added->units),
+		      part == SAMPLES_OWN ? compare_own : compare_cpu);
 }
 
 /* Where the timing that begins at @begin ends. */
@@ -72,17 +95,18 @@ static bool is_rare(struct timed_unit *const *units, size_t nr, enum samples_cau
 static void compare_kinds(struct added_time *added, struct timed_unit *const *units, size_t nr,
 			  enum samples_cause cause)
 {
+	enum samples_part part = part_of(cause);
 	uint64_t usual_ns, most_ns;
 	size_t calm, begin, end;
 
 	if (!is_rare(units, nr, cause, &calm, &begin, &end))
 		return;
-	usual_ns = units[calm / 2]->parts_ns[SAMPLES_CPU];
-	most_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_CPU];
+	usual_ns = units[calm / 2]->parts_ns[part];
+	most_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[part];
 	if ((double)most_ns > ALIKE * (double)usual_ns)
 		return;
 	for (size_t i = begin; i < end; i++) {
-		uint64_t ns = units[i]->parts_ns[SAMPLES_CPU];
+		uint64_t ns = units[i]->parts_ns[part];
 
 		added->seen_ns[added->nr_seen++] = ns > usual_ns ? ns - usual_ns : 0;
 	}
@@ -116,6 +140,7 @@ static void find(struct added_time *added, enum samples_cause cause)
 {
 	if (cause == SAMPLES_BATCH && !are_batches_rare(added))
 		return;
+	sort_units(added, part_of(cause));
 	added->nr_seen = 0;
 	for (size_t begin = 0, end; begin < added->nr_units; begin = end) {
 		end = timing_end(added, begin);
@@ -124,25 +149,46 @@ static void find(struct added_time *added, enum samples_cause cause)
 	added->ns[cause] = usually_added(added);
 }
 
-/* @nr units of one timing; where calm ones show what they take, some are left out. */
+/*
+ * Whether a unit says nothing of its type: more than the half of it may have been added, and
+ * without that it is no longer than calm ones.  A longer one may be late, so it counts.
+ */
+static bool says_nothing(uint64_t own_ns, uint64_t added_ns, uint64_t most_calm_ns)
+{
+	return added_time_is_most(own_ns, added_ns) &&
+	       (own_ns < added_ns || own_ns - added_ns <= most_calm_ns);
+}
+
+static void take_off_unit(struct timed_unit *unit, uint64_t added_ns, bool is_longer)
+{
+	uint64_t *parts_ns = unit->parts_ns;
+
+	parts_ns[SAMPLES_OWN] = is_longer ? parts_ns[SAMPLES_OWN] - added_ns :
+					    added_time_take_off(parts_ns[SAMPLES_OWN], added_ns);
+	parts_ns[SAMPLES_CPU] = added_time_take_off(parts_ns[SAMPLES_CPU], added_ns);
+}
+
+/* @nr units of one timing, by own time; where calm ones show what they take, some are left out. */
 static void take_off(const struct added_time *added, struct timed_unit *const *units, size_t nr)
 {
 	size_t calm, begin, end;
+	uint64_t most_calm_ns = 0;
 	uint32_t rare = 0;
 
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		if (is_rare(units, nr, cause, &calm, &begin, &end))
 			rare |= bit_of(cause);
+	if (rare)
+		most_calm_ns = units[calm - 1 - calm / ONE_IN]->parts_ns[SAMPLES_OWN];
 	for (size_t i = 0; i < nr; i++) {
-		uint64_t *parts_ns = units[i]->parts_ns, ns = 0;
+		bool is_rare_unit = units[i]->causes & rare;
+		uint64_t own_ns = units[i]->parts_ns[SAMPLES_OWN], ns = 0;
 
 		for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 			if (units[i]->causes & bit_of(cause))
 				ns += added->ns[cause];
-		units[i]->is_left_out = units[i]->causes & rare &&
-					added_time_is_most(parts_ns[SAMPLES_OWN], ns);
-		parts_ns[SAMPLES_OWN] = added_time_take_off(parts_ns[SAMPLES_OWN], ns);
-		parts_ns[SAMPLES_CPU] = added_time_take_off(parts_ns[SAMPLES_CPU], ns);
+		units[i]->is_left_out = is_rare_unit && says_nothing(own_ns, ns, most_calm_ns);
+		take_off_unit(units[i], ns, is_rare_unit && !units[i]->is_left_out);
 	}
 }
 
@@ -150,6 +196,7 @@ static void find_all(struct added_time *added, struct samples *samples)
 {
 	for (int cause = 0; cause < SAMPLES_NR_CAUSES; cause++)
 		find(added, cause);
+	sort_units(added, SAMPLES_OWN);
 	for (size_t begin = 0, end; begin < added->nr_units; begin = end) {
 		end = timing_end(added, begin);
 		take_off(added, added->units + begin, end - begin);
@@ -169,8 +216,6 @@ int find_added(struct samples *samples, struct timed_unit *units, size_t nr)
 		ret = -ENOMEM;
 	for (size_t i = 0; i < nr && !ret; i++)
 		added.units[i] = &units[i];
-	if (!ret && nr)
-		qsort(added.units, nr, sizeof(*added.units), compare_units);
 	if (!ret)
 		find_all(&added, samples);
 	free(added.units);

@@ -8,11 +8,13 @@
  * then the last unit of the batch does it for all.  A limit that one unit in a thousand may
  * exceed would be by that much too long for all others.  Therefore what either adds is taken off
  * such units before limits are learnt, and the module adds it to the limits of such units, and of
- * no others.  A unit of which it may be more than the half is left out.
+ * no others.  A unit of which it may be more than the half is left out, unless what is left of it
+ * is longer than units to which nothing was added: the module would report one, so it counts.
  *
  * It is found from units with the same contexts of which at most one in nine is such a unit:
  * by how much those are longer than the median of the others, the time that one in
- * a hundred exceeds.  Units that differ much by themselves say nothing of that.  Longer units
+ * a hundred exceeds: in what they compute for interrupts, and in their own time for batches, as the
+ * loop's end may wait for what it does for all events.  Units that differ much by themselves say nothing of that.  Longer units
  * have interrupts all the time, and limits that allow for them: what is taken off their times is
  * added to their limits.  Where more than one unit in nine is batched, limits allow for it in all.
  *
