@@ -16,6 +16,10 @@
  * its pause is over and something has been saved for it: it stays if it has
  * become cheaper, and else is found at once and waits twice as long.
  *
+ * Guards that are to jump are breakpoints until threads have changed their processes, and of what hits
+ * mean little is known at first.  What that takes is not held against them, for a while
+ * after arming: else most of them would be shed before they jump, by prices that do not last.
+ *
  * Reports of late units have a share of the budget, report_left of the target.
  * No guard goes for what is more than that.
  *
@@ -39,6 +43,7 @@ enum {
 	WHOLE = HZ / 2,		/* a sample window as long as that shows what is near the limit */
 	WHOLE_PLAN = HZ / 8 * 7,	/* the same where there is no budget */
 	REST = 5 * HZ,		/* a shed guard stays off at least */
+	GRACE = 2 * HZ,		/* guards that are to jump cost more at first */
 	REPORTS = 4,		/* that part of the budget may go into reports of late units */
 	SPARE = 4,		/* times its plan a guard may be hit */
 	MIN_HITS = 2000,	/* in a second; fewer do no harm */
@@ -329,6 +334,34 @@ static void set_batch(struct pguard_profile *profile)
 	WRITE_ONCE(state->batch, state->budget.ppm ? max(BUDGET_BATCH_NS / cost, 1U) : S32_MAX);
 }
 
+static void set_allowance(const struct window *window)
+{
+	struct pguard_budget_state *state = window->state;
+	const struct budget *budget = &state->budget;
+
+	atomic64_set(&state->allowance,
+		     budget_allowance(budget, max_t(u64, budget->capacity_ns,
+						    budget_scale(window->cost.cpu, budget->ppm)),
+				      state->is_trying));
+}
+
+/* Guards have just begun to jump. */
+static bool is_graced(const struct window *window)
+{
+	return window->profile->noted && window->state->budget.ppm &&
+	       time_before(jiffies, window->state->armed + GRACE);
+}
+
+/* What was spent until now was for nothing that lasts. */
+static void start_over(struct window *window)
+{
+	pguard_cost_sum(window->target, window->profile, &window->now);
+	window->state->settled = window->now;
+	window->is_whole = false;
+	window_begin(window);
+	set_allowance(window);
+}
+
 /**
  * pguard_budget_apply() - shed guards, or put some back, by the rule
  * @target: locked by current
@@ -350,15 +383,16 @@ bool pguard_budget_apply(struct pguard_target *target, struct pguard_profile *pr
 	/* It was called for another target. */
 	if (!window.is_whole && (!budget->ppm || atomic64_read(&state->allowance) >= 0))
 		return false;
+	if (is_graced(&window)) {
+		start_over(&window);
+		return false;
+	}
 	window_sum(&window);
 	any = budget->ppm ? keep_budget(&window) : keep_plan(&window);
 	if (window.is_whole || any)
 		window_begin(&window);
 	set_batch(profile);
-	atomic64_set(&state->allowance,
-		     budget_allowance(budget, max_t(u64, budget->capacity_ns,
-						    budget_scale(window.cost.cpu, budget->ppm)),
-				      state->is_trying));
+	set_allowance(&window);
 	return any;
 }
 
@@ -396,5 +430,6 @@ void pguard_budget_begin(struct pguard_target *target, struct pguard_profile *pr
 	state->settled = state->base;
 	state->begun = state->base;
 	state->since = jiffies;
+	state->armed = jiffies;
 	atomic64_set(&state->allowance, 2 * BUDGET_BATCH_NS);
 }

@@ -66,6 +66,7 @@ struct pguard_budget_state {
 	struct pguard_cost settled;	/* in all when it was settled last, and */
 	struct pguard_cost begun;	/* when the sample window began, */
 	unsigned long since;		/* in jiffies */
+	unsigned long armed;		/* the same: when the profile was */
 	bool is_trying;			/* a guard that was shed: */
 	u32 tried;
 };

@@ -188,6 +188,7 @@ struct pguard_limit_ticks {
  * @nr_shed: of its contexts, those of guards that are shed; as that of the profile
  * @changed: pguard_clock() when a guard of them was last put off or on; the same
  * @has_event_calls: some of its wait sites are
+ * @guards_jump: those of the profile do, where they can
  * @is_life: it has no wait; its units are the lives of threads, from a start site on
  * @table: its part of the profile's types, contexts and weights
  * @limits: of its types
@@ -207,6 +208,7 @@ struct pguard_loop {
 	u32 bit;
 	bool has_empty;
 	bool has_event_calls;
+	bool guards_jump;
 	bool is_life;
 	u32 first_type;
 	u32 nr_shed;

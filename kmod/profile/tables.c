@@ -82,6 +82,7 @@ static int make_loops(struct pguard_profile *profile, struct netlink_ext_ack *ex
 		profile->loops[i].id = from[i].id;
 		profile->loops[i].bit = BIT(i);
 		profile->loops[i].has_empty = from[i].flags & PERFGUARD_LOOP_FLAGS_HAS_EMPTY;
+		profile->loops[i].guards_jump = profile->flags & PERFGUARD_PROFILE_FLAGS_INLINE;
 		profile->loops[i].table.paper = profile->flags & PERFGUARD_PROFILE_FLAGS_PAPER;
 	}
 	return 0;

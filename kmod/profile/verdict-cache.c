@@ -9,17 +9,21 @@
  * pguard_verdict_cache_next_size() - how many verdicts a loop's next verdict cache has room for
  * @cache: the one it has; NULL for the first
  * @nr_contexts: of the loop
+ * @guards_jump: it is the largest one at once, as whoever finds out anew takes ten times as long
  *
  * Return: their number; 0 if there is to be no larger one.
  */
-u32 pguard_verdict_cache_next_size(const struct pguard_verdict_cache *cache, u32 nr_contexts)
+u32 pguard_verdict_cache_next_size(const struct pguard_verdict_cache *cache, u32 nr_contexts,
+				   bool guards_jump)
 {
-	u32 most = clamp_t(u32,
-			   roundup_pow_of_two(nr_contexts + 1) * PGUARD_VERDICT_CACHE_PER_CONTEXT,
-			   PGUARD_VERDICT_CACHE_LEAST, PGUARD_VERDICT_CACHE_MOST);
+	u32 per_context = guards_jump ? PGUARD_VERDICT_CACHE_JUMPS_PER_CONTEXT
+				      : PGUARD_VERDICT_CACHE_PER_CONTEXT;
+	u32 most = clamp_t(u32, roundup_pow_of_two(nr_contexts + 1) * per_context,
+			   PGUARD_VERDICT_CACHE_LEAST,
+			   guards_jump ? PGUARD_VERDICT_CACHE_JUMPS_MOST : PGUARD_VERDICT_CACHE_MOST);
 
 	if (!cache)
-		return PGUARD_VERDICT_CACHE_LEAST;
+		return guards_jump ? most : PGUARD_VERDICT_CACHE_LEAST;
 	return cache->max_known < most
 		       ? min_t(u32, cache->max_known * PGUARD_VERDICT_CACHE_GROWTH, most)
 		       : 0;
@@ -37,12 +41,19 @@ static u32 nr_places(u32 max_known)
 	return nr_begins(max_known) + PGUARD_VERDICT_CACHE_STEPS;
 }
 
+/* So many that every second one is free. */
+static u32 nr_sets(u32 max_known)
+{
+	return 2 * roundup_pow_of_two(max_known);
+}
+
 /* Bytes of a verdict cache. */
 size_t pguard_verdict_cache_bytes(u32 max_known)
 {
 	return sizeof(struct pguard_verdict_cache) +
 	       max_known * sizeof(struct pguard_cached_verdict) +
-	       nr_places(max_known) * sizeof(struct pguard_transition);
+	       nr_places(max_known) * sizeof(struct pguard_transition) +
+	       nr_sets(max_known) * sizeof(u16);
 }
 
 /**
@@ -60,6 +71,8 @@ void pguard_verdict_cache_init(struct pguard_verdict_cache *cache, u32 max_known
 	cache->nr_known = 1;
 	cache->transitions = (void *)&cache->known[max_known];
 	cache->shift = 64 - ilog2(nr_begins(max_known));
+	cache->sets = (void *)&cache->transitions[nr_places(max_known)];
+	cache->sets_shift = 64 - ilog2(nr_sets(max_known));
 	spin_lock_init(&cache->lock);
 	/* A program may have noted what comes to no key: that leads to the begin. */
 	for (i = 0; i < nr_places(max_known); i++)
@@ -101,15 +114,14 @@ static struct pguard_transition *find_place(const struct pguard_verdict_cache *c
 	return NULL;
 }
 
-/* The number of what is known about a set, or of none. */
-static u32 find_set(const struct pguard_verdict_cache *cache, u64 set)
+/* The place of a set: it has its verdict, or is free. */
+static u16 *find_set(const struct pguard_verdict_cache *cache, u64 set)
 {
-	u32 i;
+	u32 last = nr_sets(cache->max_known) - 1, i = set >> cache->sets_shift;
 
-	for (i = 0; i < cache->nr_known; i++)
-		if (cache->known[i].set == set)
-			break;
-	return i;
+	while (cache->sets[i] && cache->known[cache->sets[i] - 1].set != set)
+		i = i == last ? 0 : i + 1;
+	return &cache->sets[i];
 }
 
 /* Where a new context leads to; max_known if there is no room for that. */
@@ -117,11 +129,13 @@ static u32 next(struct pguard_verdict_cache *cache, const struct pguard_cached_v
 		u32 context, const struct pguard_cached_verdict *known)
 {
 	u64 set = from->set + number_of(context);
-	u32 to = find_set(cache, set);
+	u16 *place = find_set(cache, set);
+	u32 to = *place ? *place - 1U : cache->nr_known;
 	struct pguard_cached_verdict *ret = &cache->known[to];
 
-	if (to < cache->nr_known || to == cache->max_known)
+	if (*place || to == cache->max_known)
 		return to;
+	*place = to + 1;
 	*ret = *known;
 	ret->verdict.transitions = (u64)to << PGUARD_VERDICT_CACHE_SHIFT;
 	ret->before = from;

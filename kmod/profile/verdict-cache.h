@@ -34,6 +34,9 @@ enum {
 	PGUARD_VERDICT_CACHE_LEAST = 16, /* verdicts of a verdict cache: it is within a page then */
 	PGUARD_VERDICT_CACHE_MOST = 1024,
 	PGUARD_VERDICT_CACHE_PER_CONTEXT = 4, /* of the largest one of a loop */
+	/* The same where guards jump, of which a unit meets ten times as many. */
+	PGUARD_VERDICT_CACHE_JUMPS_MOST = 4096,
+	PGUARD_VERDICT_CACHE_JUMPS_PER_CONTEXT = 32,
 	PGUARD_VERDICT_CACHE_GROWTH = 4,      /* times as many has the next one */
 	PGUARD_VERDICT_CACHE_TRANSITIONS = 4, /* for each verdict */
 	PGUARD_VERDICT_CACHE_STEPS = 16,      /* that a transition may be from its place */
@@ -42,7 +45,7 @@ enum {
 
 /* Below it is the context's infer_key(), of a depth up to INFER_MAX_DEPTH. */
 static_assert(PERFGUARD_MAX_GUARDS <= 1 << (PGUARD_VERDICT_CACHE_SHIFT - 32));
-static_assert(PGUARD_VERDICT_CACHE_MOST <= 1 << (63 - PGUARD_VERDICT_CACHE_SHIFT));
+static_assert(PGUARD_VERDICT_CACHE_JUMPS_MOST <= 1 << (63 - PGUARD_VERDICT_CACHE_SHIFT));
 
 /*
  * Of the keys.  Verdicts, sites and depths come in steps, and mostly chains of them in
@@ -122,6 +125,8 @@ struct pguard_transition {
  * struct pguard_verdict_cache - of an event loop
  * @transitions: hash table
  * @shift: of a hashed key
+ * @sets: hash table of the verdicts by their sets: a verdict's number and one, 0 for none
+ * @sets_shift: of a set
  * @nr_known: how many verdicts are there; @lock
  * @max_known: how many there is room for
  * @is_full: nothing is added any more; READ_ONCE
@@ -132,7 +137,9 @@ struct pguard_transition {
  */
 struct pguard_verdict_cache {
 	struct pguard_transition *transitions;
+	u16 *sets;
 	u32 shift;
+	u32 sets_shift;
 	u32 nr_known;
 	u32 max_known;
 	bool is_full;
@@ -142,7 +149,8 @@ struct pguard_verdict_cache {
 	struct pguard_cached_verdict known[] __aligned(PGUARD_VERDICT_CACHE_ALIGN);
 };
 
-u32 pguard_verdict_cache_next_size(const struct pguard_verdict_cache *cache, u32 nr_contexts);
+u32 pguard_verdict_cache_next_size(const struct pguard_verdict_cache *cache, u32 nr_contexts,
+				   bool guards_jump);
 size_t pguard_verdict_cache_bytes(u32 max_known);
 void pguard_verdict_cache_init(struct pguard_verdict_cache *cache, u32 max_known);
 bool pguard_verdict_cache_has_met(const struct pguard_cached_verdict *known, u32 context);

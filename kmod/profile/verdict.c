@@ -143,7 +143,8 @@ static int make_begin(struct pguard_cached_verdict *known, const struct pguard_l
  */
 size_t pguard_verdict_grow(struct pguard_loop *loop)
 {
-	u32 size = pguard_verdict_cache_next_size(loop->cache, loop->table.nr_contexts);
+	u32 size = pguard_verdict_cache_next_size(loop->cache, loop->table.nr_contexts,
+						  loop->guards_jump);
 	struct pguard_verdict_cache *cache;
 
 	if (!size)

@@ -214,7 +214,7 @@ static void test_sizes(void)
 	bool is_right = true;
 
 	for (size_t i = 0; i < sizeof(loops) / sizeof(*loops); i++) {
-		uint32_t size = pguard_verdict_cache_next_size(NULL, loops[i].contexts);
+		uint32_t size = pguard_verdict_cache_next_size(NULL, loops[i].contexts, false);
 
 		for (const uint32_t *wanted = loops[i].sizes; size && *wanted; wanted++) {
 			is_right &= size == *wanted;
@@ -222,13 +222,19 @@ static void test_sizes(void)
 			is_right &= !pguard_verdict_cache_asks(cache);
 			cache->nr_known = size;
 			is_right &= pguard_verdict_cache_asks(cache) && !pguard_verdict_cache_asks(cache);
-			size = pguard_verdict_cache_next_size(cache, loops[i].contexts);
+			size = pguard_verdict_cache_next_size(cache, loops[i].contexts, false);
 			is_right &= !size == !wanted[1];
 			end();
 		}
 		is_right &= !size;
 	}
 	ok(is_right, "a loop's cache grows up to four times its contexts, or 1,024");
+	ok(pguard_verdict_cache_next_size(NULL, 7, true) == 256 &&
+	   pguard_verdict_cache_next_size(NULL, 200, true) == 4096,
+	   "where guards jump it has room for 32 times as many at once, or 4,096");
+	begin(4096);
+	ok(!pguard_verdict_cache_next_size(cache, 200, true), "and stays as it is");
+	end();
 }
 
 static void *walk_much(void *argument)
@@ -269,7 +275,7 @@ static void test_threads(void)
 
 int main(void)
 {
-	plan(13);
+	plan(15);
 	test_sets();
 	test_full();
 	test_lock();
