@@ -6,7 +6,7 @@
 . "${0%/*}/tap.sh"
 
 verbs="check audit train record learn show diff arm watch top report export status disarm serve forward sync"
-plan $((14 + 4 * 17 + 66))
+plan $((14 + 4 * 17 + 65))
 
 run
 [ "$code" = 0 ] && grep -q '^usage: pg-collect' "$scratch/out" && [ ! -s "$scratch/err" ]
