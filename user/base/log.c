@@ -87,11 +87,16 @@ void log_warning(const char *format, ...)
 	va_end(args);
 }
 
+bool log_wants_progress(void)
+{
+	return !is_held && (is_verbose || writer_has_progress || isatty(STDERR_FILENO));
+}
+
 void log_progress(const char *format, ...)
 {
 	va_list args;
 
-	if (is_held || (!is_verbose && !writer_has_progress && !isatty(STDERR_FILENO)))
+	if (!log_wants_progress())
 		return;
 	va_start(args, format);
 	print_line(LOG_LEVEL_PROGRESS, format, args);

@@ -23,6 +23,9 @@ void log_warning(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Progress: only on a terminal, or after log_set_verbose(true). */
 void log_progress(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Whether it would be printed now. */
+bool log_wants_progress(void);
+
 void log_set_verbose(bool verbose);
 
 /* No progress is printed until it is wanted again: while something else has the terminal. */

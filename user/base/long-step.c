@@ -99,12 +99,14 @@ static void start(void)
 void long_step_begin(const char *what)
 {
 	pthread_mutex_lock(&lock);
-	if (!has_thread)
+	/* Who prints nothing, as a service, has no thread for it that wakes up each time. */
+	if (!has_thread && log_wants_progress())
 		start();
 	if (!depth++) {
 		what_now = what;
 		step++;
-		pthread_cond_signal(&changed);
+		if (has_thread)
+			pthread_cond_signal(&changed);
 	}
 	pthread_mutex_unlock(&lock);
 }
@@ -114,7 +116,8 @@ void long_step_end(void)
 	pthread_mutex_lock(&lock);
 	if (!--depth) {
 		what_now = NULL;
-		pthread_cond_signal(&changed);
+		if (has_thread)
+			pthread_cond_signal(&changed);
 	}
 	pthread_mutex_unlock(&lock);
 }
