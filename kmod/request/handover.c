@@ -11,9 +11,45 @@
 /* What nobody took within this time was for nobody. */
 enum { STALE_NS = NSEC_PER_SEC };
 
-static struct pguard_handover_queue *queue_of(struct pguard_handovers *handovers, u64 key)
+/* The first of the queues that a key may have. */
+static u32 first_way(u64 key)
 {
-	return &handovers->queues[hash_64(key, ilog2(PGUARD_HANDOVER_QUEUES))];
+	return hash_64(key, ilog2(PGUARD_HANDOVER_QUEUES / PGUARD_HANDOVER_WAYS)) *
+	       PGUARD_HANDOVER_WAYS;
+}
+
+/* The queue of a key; NULL if it has none.  It may be another one's once it is locked. */
+static struct pguard_handover_queue *queue_find(struct pguard_handovers *handovers, u64 key)
+{
+	u32 first = first_way(key), i;
+
+	for (i = first; i < first + PGUARD_HANDOVER_WAYS; i++)
+		if (READ_ONCE(handovers->keys[i]) == key)
+			return &handovers->queues[i];
+	return NULL;
+}
+
+/* A queue for a key that has none: a free one, or one in which nothing is. */
+static struct pguard_handover_queue *queue_choose(struct pguard_handovers *handovers, u64 key)
+{
+	u32 first = first_way(key), turn = READ_ONCE(handovers->turn), i, way;
+	struct pguard_handover_queue *ret = NULL;
+
+	for (i = 0; i < PGUARD_HANDOVER_WAYS; i++) {
+		way = first + (turn + i) % PGUARD_HANDOVER_WAYS;
+		if (!READ_ONCE(handovers->keys[way]))
+			return &handovers->queues[way];
+		if (!ret && !READ_ONCE(handovers->queues[way].nr))
+			ret = &handovers->queues[way];
+	}
+	WRITE_ONCE(handovers->turn, turn + 1);
+	return ret ?: &handovers->queues[first + turn % PGUARD_HANDOVER_WAYS];
+}
+
+static bool queue_is_of(const struct pguard_handovers *handovers,
+			const struct pguard_handover_queue *queue, u64 key)
+{
+	return READ_ONCE(handovers->keys[queue - handovers->queues]) == key;
 }
 
 /* Zeroed, and used by nobody yet. */
@@ -36,22 +72,23 @@ static void drop(struct pguard_handover_queue *queue, u32 i)
 /* Does anybody wait there for work?  Context: any but interrupts. */
 bool pguard_handover_is_known(struct pguard_handovers *handovers, u64 key)
 {
-	return READ_ONCE(queue_of(handovers, key)->key) == key;
+	return queue_find(handovers, key);
 }
 
 /* Does nobody but this thread wait there?  Context: the same. */
 bool pguard_handover_is_own(struct pguard_handovers *handovers, u64 key, u32 tid)
 {
-	const struct pguard_handover_queue *queue = queue_of(handovers, key);
+	const struct pguard_handover_queue *queue = queue_find(handovers, key);
 
-	return READ_ONCE(queue->key) == key && READ_ONCE(queue->taker) == tid;
+	return queue && READ_ONCE(queue->taker) == tid;
 }
 
-static void set_taker(struct pguard_handover_queue *queue, u64 key, u32 tid)
+static void set_taker(struct pguard_handovers *handovers, struct pguard_handover_queue *queue,
+		      u64 key, u32 tid)
 {
 	lockdep_assert_held(&queue->lock);
-	if (queue->key != key) {
-		WRITE_ONCE(queue->key, key);
+	if (!queue_is_of(handovers, queue, key)) {
+		WRITE_ONCE(handovers->keys[queue - handovers->queues], key);
 		queue->nr = 0;
 		WRITE_ONCE(queue->taker, tid);
 	} else if (queue->taker != tid) {
@@ -63,10 +100,12 @@ static void set_taker(struct pguard_handover_queue *queue, u64 key, u32 tid)
 void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 			 const struct pguard_handover *handover)
 {
-	struct pguard_handover_queue *queue = queue_of(handovers, key);
+	struct pguard_handover_queue *queue = queue_find(handovers, key);
 
+	if (!queue)
+		return;
 	spin_lock(&queue->lock);
-	if (queue->key == key) {
+	if (queue_is_of(handovers, queue, key)) {
 		if (queue->nr == PGUARD_HANDOVER_LENGTH)
 			drop(queue, 0);
 		queue->of[queue->nr++] = *handover;
@@ -86,17 +125,18 @@ void pguard_handover_put(struct pguard_handovers *handovers, u64 key,
 bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 			  struct pguard_handover *ret)
 {
-	struct pguard_handover_queue *queue = queue_of(handovers, key);
+	struct pguard_handover_queue *queue = queue_find(handovers, key);
 	u64 stale = pguard_clock() - pguard_clock_ticks(STALE_NS);
-	u32 taker = READ_ONCE(queue->taker);
+	u32 taker = queue ? READ_ONCE(queue->taker) : 0;
 	bool any;
 
 	/* Mostly there is nothing. */
-	if (likely(READ_ONCE(queue->key) == key && !READ_ONCE(queue->nr) &&
-		   (!taker || taker == current->pid)))
+	if (likely(queue && !READ_ONCE(queue->nr) && (!taker || taker == current->pid)))
 		return false;
+	if (!queue)
+		queue = queue_choose(handovers, key);
 	spin_lock(&queue->lock);
-	set_taker(queue, key, current->pid);
+	set_taker(handovers, queue, key, current->pid);
 	while (queue->nr && (s64)(queue->of[0].at - stale) < 0)
 		drop(queue, 0);
 	any = queue->nr;
@@ -121,12 +161,14 @@ bool pguard_handover_take(struct pguard_handovers *handovers, u64 key,
 bool pguard_handover_take_back(struct pguard_handovers *handovers, u64 key,
 			       const struct sock *client, u32 id)
 {
-	struct pguard_handover_queue *queue = queue_of(handovers, key);
+	struct pguard_handover_queue *queue = queue_find(handovers, key);
 	bool is_there = false;
 	u32 i;
 
+	if (!queue)
+		return false;
 	spin_lock(&queue->lock);
-	for (i = queue->key == key ? queue->nr : 0; i-- && !is_there;) {
+	for (i = queue_is_of(handovers, queue, key) ? queue->nr : 0; i-- && !is_there;) {
 		is_there = queue->of[i].client == client && queue->of[i].id == id;
 		if (is_there)
 			drop(queue, i);

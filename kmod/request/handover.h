@@ -28,13 +28,15 @@
 #ifndef _KMOD_REQUEST_HANDOVER_H
 #define _KMOD_REQUEST_HANDOVER_H
 
+#include <linux/cache.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 
 struct sock;
 
 enum {
-	PGUARD_HANDOVER_QUEUES = 64,	/* of a target */
+	PGUARD_HANDOVER_QUEUES = 64,	/* of a target, and */
+	PGUARD_HANDOVER_WAYS = 4,	/* those that a key may have: their keys share a cache line */
 	PGUARD_HANDOVER_LENGTH = 8,	/* of each, and of hand-backs; the oldest goes */
 };
 
@@ -72,26 +74,28 @@ struct pguard_handback {
  * struct pguard_handover_queue - what was handed over by one key, the oldest first
  * @lock: of all that follows; innermost
  * @nr: length of @of
- * @key: where it is waited for; 0 for none
  * @taker: the only thread that was seen to wait there; 0: there are several.  READ_ONCE
  */
 struct pguard_handover_queue {
 	spinlock_t lock;
 	u32 nr;
-	u64 key;
 	u32 taker;
 	struct pguard_handover of[PGUARD_HANDOVER_LENGTH];
 };
 
 /**
  * struct pguard_handovers - of a target
- * @queues: by the hash of their keys; what has no room of its own there takes that of the other
+ * @keys: where it is waited for, by queue; 0 for none.  Changed with the queue's lock held, READ_ONCE
+ * @queues: a key has one of PGUARD_HANDOVER_WAYS, by its hash; where all are taken it takes one over
+ * @turn: which one that is next; READ_ONCE, and no matter if threads count it at once
  * @lock: of all that follows; innermost
  * @nr_backs: length of @backs; READ_ONCE
  * @backs: that nobody has claimed, the oldest first
  */
 struct pguard_handovers {
+	u64 keys[PGUARD_HANDOVER_QUEUES] ____cacheline_aligned;
 	struct pguard_handover_queue queues[PGUARD_HANDOVER_QUEUES];
+	u32 turn;
 	spinlock_t lock;
 	u32 nr_backs;
 	struct pguard_handback backs[PGUARD_HANDOVER_LENGTH];
