@@ -333,7 +333,10 @@ def check_unread(server):
     if ok(late, "a request that waits to be read is reported"):
         ok(late[0]["cause"] == "queued" and late[0]["state"] == "lasts", "as what it is")
         busy = stack_of(server.audit.kind("request"), first)[0]
-        ok(busy and stack_of(late, second)[0][2:] == busy[2:],
+        # The innermost frames are chance: it may be about to look at the clock, or within that.
+        other = stack_of(late, second)[0]
+        outer = min(len(busy), len(other)) - 3
+        ok(outer > 1 and other[-outer:] == busy[-outer:],
            "with where the thread is that is to read it")
         ok([one["state"] for one in late].count("answered") == 1 and
            late[-1]["cause"] == "queued", "and once with its answer")

@@ -114,15 +114,10 @@ def wait_until(condition, seconds=PATIENCE):
 
 
 def watching(*options, **streams):
-    """pg-collect watch, which gets alerts from now on."""
-    def gets_alerts():
-        # Its sockets' ports are its process id, with a number above; a group is where alerts go.
-        rows = [row.split() for row in
-                pathlib.Path("/proc/net/netlink").read_text(encoding="ascii").splitlines()[1:]]
-        return any(int(row[2]) & 0x3fffff == watch.pid and int(row[3], 16) for row in rows)
-
+    """pg-collect watch, which gets alerts from now on, and has made way for all others."""
     watch = subprocess.Popen([COLLECT, "watch", *options], stdin=subprocess.DEVNULL, **streams)
-    wait_until(lambda: watch.poll() is not None or gets_alerts())
+    wait_until(lambda: watch.poll() is not None or
+               os.sched_getscheduler(watch.pid) == os.SCHED_BATCH)
     return watch
 
 
