@@ -51,7 +51,7 @@ eval-delays: all vm-programs
 # was run before.
 eval-sensitivity: all vm-programs
 	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)
-	$(Q)python3 -B tests/eval/sensitivity.py $(PROGRAM:%=--program %) \
+	$(Q)python3 -B tests/eval/sensitivity.py $(PROGRAM:%=--program %) $(if $(INLINE),--inline) \
 		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
 
 .PHONY: eval-sensitivity

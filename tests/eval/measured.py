@@ -12,9 +12,11 @@ from binomial import interval
 BUILD = vm.TOP / "build/eval"
 
 
-def arguments(names):
-    """The options that each of these parts has."""
+def arguments(names, inline=False):
+    """The options that each of these parts has; with inline, also how guards are to be hit."""
     parser = argparse.ArgumentParser()
+    if inline:
+        parser.add_argument("--inline", action="store_true")
     parser.add_argument("--program", action="append", choices=names)
     parser.add_argument("--kernel", default="6.12")
     parser.add_argument("--again", action="store_true")
@@ -45,6 +47,18 @@ def founds(names, kernel, file):
     """What was found of those that were measured."""
     paths = [BUILD / kernel / program / file for program in names]
     return [json.loads(path.read_text()) for path in paths if path.exists()]
+
+
+def inline_file(file):
+    """Where the same is kept of guards that are hit by jumps."""
+    return f"inline-{file}"
+
+
+def founds_both(names, kernel, file):
+    """What was found with traps, then with jumps."""
+    return founds(names, kernel, file) + \
+        [found | {"program": f"{found['program']}, inline"}
+         for found in founds(names, kernel, inline_file(file))]
 
 
 def table(heads, rows):

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """How much slower a unit has to be to be reported, on real servers in the VM.
 
-usage: sensitivity.py [--program NAME] [--kernel KERNEL] [--again]
+usage: sensitivity.py [--program NAME] [--inline] [--kernel KERNEL] [--again]
 
-Without options: all programs on 6.12.  --again judges what an earlier run recorded, without a VM.
+Without options: all programs on 6.12, with guards that are traps; with --inline, with guards that jump
+where they can.  --again judges what an earlier run recorded, without a VM.
 The table goes to the standard output, and with a picture to tests/eval/results/sensitivity.md.
 
 Exit: 0 all requirements were met, 1 not so, 2 usage
@@ -52,6 +53,8 @@ of the host has no effect.
 * **limit**: of a type's computing and own time by its mean, the median over types by units.
 * **false alarms**: late units among those that were not delayed, with the 95 % interval; declared
   are {100 * RATE:g} %. **starved**: units that were late only by the run queue, which is no alarm.
+* **inline**: trained and armed with `--inline`, so that guards are jumps where they can be, and more
+  of them fit into the same share of the time.
 * Of a function that holds up other threads a delay makes their units late as well, and of more late
   units than the module reports (64 a second) some are missing.
 * A rival is a process that computes all the time on the server's CPU; the profile is the same one.
@@ -193,20 +196,22 @@ def page(text, founds, kernel):
 
 
 def main():
-    arguments = measured.arguments(PROGRAMS)
+    arguments = measured.arguments(PROGRAMS, inline=True)
     script = HERE / "guest/sensitivity.py"
+    way = "jumps" if arguments.inline else "traps"
     for program in [] if arguments.again else arguments.program or PROGRAMS:
         for what, file in (("all", FILE), ("few", FEW_FILE)):
-            measured.measure(program, arguments.kernel, file, SECONDS,
-                             [("--icount", script, program, what)])
-    founds = measured.founds(PROGRAMS, arguments.kernel, FILE)
+            measured.measure(program, arguments.kernel,
+                             measured.inline_file(file) if arguments.inline else file, SECONDS,
+                             [("--icount", script, program, what, way)])
+    founds = measured.founds_both(PROGRAMS, arguments.kernel, FILE)
     results = [judge(found) for found in founds]
-    few = [judge_few(found) for found in measured.founds(PROGRAMS, arguments.kernel, FEW_FILE)]
+    few = [judge_few(found) for found in measured.founds_both(PROGRAMS, arguments.kernel, FEW_FILE)]
     text = f"{table(results)}\n## Limits of few units\n\n{HOW_FEW}\n{table_few(few)}"
     print(text)
     if founds:
         page(text, founds, arguments.kernel)
-    return 0 if len(results) == len(few) == len(PROGRAMS) and \
+    return 0 if len(results) >= len(PROGRAMS) <= len(few) and \
         all(one["met"] for one in results + few) else 1
 
 

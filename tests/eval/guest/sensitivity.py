@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: how much slower does a unit have to be to be reported?
 
-usage: sensitivity.py PROGRAM all|few OUT
+usage: sensitivity.py PROGRAM all|few traps|jumps OUT
 
 all: a program is trained on under a steady load and armed.  Then one of its functions that most units
 call is delayed now and then, by a kernel module that knows nothing of units: by computing, by
@@ -9,6 +9,7 @@ sleeping, and by computing while another process wants the same CPU.  OUT/delays
 delayed unit, with its type, what it took, and by which part it was reported, if it was; and the
 false alarms among the others.
 few: the same, by computing alone, of a profile whose limits are of few units; OUT/few.json.
+jumps: guards are jumps where they can be; OUT/inline-delays.json and OUT/inline-few.json.
 Nothing is judged here.
 """
 
@@ -225,13 +226,19 @@ esac
     return f"sh {path}"
 
 
-def train(pid, profile, *options):
-    result = collect("train", "-o", profile, "--max-slowdown", "none", *options, "-p", pid,
+def train(pid, profile, ways, *options):
+    """Train and arm, both in these ways."""
+    result = collect("train", "-o", profile, "--max-slowdown", "none", *ways, *options, "-p", pid,
                      timeout=600)
     profile.with_suffix(".txt").write_text(result.stdout + result.stderr)
     if result.returncode:
         raise RuntimeError(result.stdout + result.stderr)
-    return Armed(profile)
+    return Armed(profile, *ways)
+
+
+def prefix(ways):
+    """Of the files that are written."""
+    return "inline-" if "--inline" in ways else ""
 
 
 def aim(armed, profile, done):
@@ -245,9 +252,9 @@ def aim(armed, profile, done):
     return {"place": place, "share": share, "every": every, "mean_ns": mean_ns}
 
 
-def measure(program, out):
-    profile = out / "profile.pgp"
-    armed = train(program.pid, profile)
+def measure(program, out, ways):
+    profile = out / f"{prefix(ways)}profile.pgp"
+    armed = train(program.pid, profile, ways)
     done = {"types": show(profile)["types"], "calm": false_alarms(armed, CALM_SECONDS)}
     done |= aim(armed, profile, done)
     where = (done["place"], done["every"], done["mean_ns"])
@@ -259,27 +266,28 @@ def measure(program, out):
     recorder.ask("close")
     done["calm_rival"] = false_alarms(armed, CALM_SECONDS)
     rival.kill()
-    (out / "delays.json").write_text(json.dumps(done))
+    (out / f"{prefix(ways)}delays.json").write_text(json.dumps(done))
 
 
-def measure_few(program, out):
-    profile = out / "few.pgp"
-    armed = train(program.pid, profile, "--workload", stages(pathlib.Path("/tmp/stages")))
+def measure_few(program, out, ways):
+    profile = out / f"{prefix(ways)}few.pgp"
+    armed = train(program.pid, profile, ways, "--workload", stages(pathlib.Path("/tmp/stages")))
     done = {"types": show(profile)["types"], "calm": false_alarms(armed, CALM_SECONDS)}
     done |= aim(armed, profile, done)
     done["computing"] = delay(armed, armed.stream(), done["place"], done["every"],
                               done["mean_ns"], False)
-    (out / "few.json").write_text(json.dumps(done))
+    (out / f"{prefix(ways)}few.json").write_text(json.dumps(done))
 
 
 def main():
-    name, what, out = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3])
+    name, what, way, out = *sys.argv[1:4], pathlib.Path(sys.argv[4])
+    ways = ["--inline"] if way == "jumps" else []
     reload(65536)
     program = programs.load(name)
     program.start()
     load = Load(name)
     try:
-        {"all": measure, "few": measure_few}[what](program, out)
+        {"all": measure, "few": measure_few}[what](program, out, ways)
     finally:
         load.stop()
         program.stop()
