@@ -48,7 +48,7 @@ eval-delays: all vm-programs
 .PHONY: eval-delays
 
 # How much slower a unit has to be to be reported; PROGRAM and KERNEL as above, AGAIN=1 judges what
-# was run before.
+# was run before, INLINE=1 has guards jump.
 eval-sensitivity: all vm-programs
 	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)
 	$(Q)python3 -B tests/eval/sensitivity.py $(PROGRAM:%=--program %) $(if $(INLINE),--inline) \
@@ -79,6 +79,14 @@ eval-inline: all vm-programs
 		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
 
 .PHONY: eval-inline
+
+# Whether recording by jumps finds the types that recording by traps finds; PROGRAM, KERNEL and AGAIN as
+# above.
+eval-same-types: all vm-programs
+	$(Q)python3 -B tests/eval/same-types.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-same-types
 
 # Whether a profile goes over to another build of its program; PROGRAM, KERNEL and AGAIN as above.
 eval-carry: all vm-programs eval-programs
@@ -136,11 +144,11 @@ eval-alarms: all vm-programs
 
 .PHONY: eval-alarms
 
-# What a minute of training is worth on a program of each of ten kinds; PROGRAM=kind:slapd, KERNEL and
-# AGAIN as above.
+# What a minute of training is worth on a program of each of ten kinds; PROGRAM=kind:slapd, KERNEL,
+# AGAIN and INLINE as above.
 eval-kinds: all
 	$(Q)scripts/setup --eval
-	$(Q)python3 -B tests/eval/ten-kinds.py $(PROGRAM:%=--program %) \
+	$(Q)python3 -B tests/eval/ten-kinds.py $(PROGRAM:%=--program %) $(if $(INLINE),--inline) \
 		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
 
 .PHONY: eval-kinds

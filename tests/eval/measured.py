@@ -23,10 +23,10 @@ def arguments(names, inline=False):
     return parser.parse_args()
 
 
-def measure(program, kernel, file, seconds, runs):
+def measure(program, kernel, file, seconds, runs, place=None, more=()):
     """Run scripts in guests, [(the VM's option or None, path, words)], the last of which writes the
-    file."""
-    out = BUILD / kernel / program
+    file.  They get /out, which is the place, and more words after the others."""
+    out = BUILD / kernel / (place or program)
     out.mkdir(parents=True, exist_ok=True)
     path = out / file
     path.unlink(missing_ok=True)
@@ -35,7 +35,7 @@ def measure(program, kernel, file, seconds, runs):
     for option, script, *words in runs:
         vm.say(f"{script.name} {' '.join(map(str, words))}, Linux {kernel}")
         trouble = vm.run_script(kernel, out, seconds, ["-m", "2048", *filter(None, [option])],
-                                script, *words, "/out")
+                                script, *words, "/out", *more)
         if trouble:
             vm.say(f"{program}: {trouble}")
             return

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """What a minute of training is worth on a program of each of ten kinds, in the VM.
 
-usage: ten-kinds.py [--program NAME] [--kernel KERNEL] [--again | --packages]
+usage: ten-kinds.py [--program NAME] [--inline] [--kernel KERNEL] [--again | --packages]
 
-Without options: all programs on 6.12.  --again judges what an earlier run recorded, without a VM;
+Without options: all programs on 6.12, with guards that are traps; with --inline, with guards that jump
+where they can.  --again judges what an earlier run recorded, without a VM;
 --packages prints the packages to install.  The table goes to the standard output and to
 tests/eval/results/kinds.md.
 
@@ -40,6 +41,7 @@ guest's clock counts instructions (`scripts/vm --icount`).
 * **timed units**: those of training that limits are learnt from, and of how many types.
 * **limit by mean**: of a unit's own time, the median over types by units; asked is at most {FACTOR}.
 * **false alarms**: late units, with the 95 % interval; declared are {100 * RATE:g} %.
+* **inline**: trained and armed with `--inline`: guards are jumps where they can be.
 * **novel**: units that took a way that no type has.
 """
 
@@ -75,20 +77,22 @@ def main():
         print(*sorted({package for name in kinds.NAMES.values()
                        for package in kinds.load(name).packages}), sep="\n")
         return 0
-    arguments = measured.arguments(names)
+    arguments = measured.arguments(names, inline=True)
+    file = measured.inline_file(FILE) if arguments.inline else FILE
     for name in [] if arguments.again else arguments.program or names:
-        measured.measure(name, arguments.kernel, FILE, SECONDS,
-                         [("--icount", HERE / "guest/kind.py", name)])
+        measured.measure(name, arguments.kernel, file, SECONDS,
+                         [("--icount", HERE / "guest/kind.py", name,
+                           "jumps" if arguments.inline else "traps")])
     kind_of = {f"kind:{name}": kind for kind, name in kinds.NAMES.items()}
-    founds = measured.founds(names, arguments.kernel, FILE)
-    judged = [judge(kind_of[found["program"]], found) for found in founds]
+    founds = measured.founds_both(names, arguments.kernel, FILE)
+    judged = [judge(kind_of[found["program"].partition(",")[0]], found) for found in founds]
     table = measured.table(["kind", "program", "timed units, types", "units a request",
                             "limit by mean", "false alarms", "novel", "as asked"],
                            [row for row, _ in judged])
     print(table)
     measured.page(PAGE, "A minute of training, ten kinds of programs",
                   f"Linux {arguments.kernel}, by `make eval-kinds`", founds, f"{HOW}\n{table}")
-    return 0 if len(judged) == len(names) and all(good for _, good in judged) else 1
+    return 0 if len(judged) >= len(names) and all(good for _, good in judged) else 1
 
 
 if __name__ == "__main__":

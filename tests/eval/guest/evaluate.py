@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: start a program, send it the requests of the evaluation, and record it.
 
-usage: evaluate.py PROGRAM OUT [PHASE...]
+usage: evaluate.py PROGRAM OUT [--inline] [PHASE...]
 
   load    plain loads of a known number of requests, recorded
   one     the labelled mix by one client, recorded for pg-collect learn
   four    the same by four at once, trained on by pg-collect train
+
+With --inline structure is recorded by jumps where it can be.
 
 Each phase has a directory below OUT.  OUT/phases.json has the result of each; a phase that
 fails has its error there, and the others continue.  Nothing is judged here.
@@ -32,6 +34,7 @@ PHASES = ["load", "one", "four"]
 CONNECTIONS = {"one": 1, "four": 4}
 # How long a recording lasts, in s; a training lasts as long as it does by itself.
 RECORD_SECONDS = 40
+WAYS = [word for word in sys.argv[3:] if word == "--inline"]
 
 
 def run(what, command, out, seconds):
@@ -45,7 +48,7 @@ def record(program, out, seconds, *options):
     """pg-collect record; its trace goes to OUT, by way of memory as OUT is slow."""
     trace = program.dir / "trace.pgt"
     took = run("record", [COLLECT, "record", "-o", trace, "-v", "--max-slowdown", "none",
-                          *options, "-p", program.pid],
+                          *WAYS, *options, "-p", program.pid],
                out, seconds)
     with open(trace, "rb") as source, open(out / "trace.pgt", "wb", buffering=0) as target:
         shutil.copyfileobj(source, target, 1 << 20)
@@ -97,7 +100,7 @@ def do_mix(program, name, phase, out):
                              "--duration", f"{RECORD_SECONDS}s")
         else:
             seconds = run("train", [COLLECT, "train", "-o", out / "profile.pgp", "-v",
-                                    "--max-slowdown", "none",
+                                    "--max-slowdown", "none", *WAYS,
                                     "--units", out / "units.tsv", "-p", program.pid],
                           out, 390)
     finally:
@@ -126,7 +129,7 @@ def do_phase(program, name, phase, out):
 
 def main():
     name, out = sys.argv[1], pathlib.Path(sys.argv[2])
-    wanted = sys.argv[3:] or PHASES
+    wanted = [word for word in sys.argv[3:] if word not in WAYS] or PHASES
     program = programs.load(name)
     program.start()
     results = {"program": name, "kernel": platform.release(), "pid": program.pid, "phases": {}}

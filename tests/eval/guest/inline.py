@@ -4,8 +4,9 @@
 usage: inline.py PROGRAM OUT
 
 Four connections ask without a pause, all the time.  The structure is recorded by traps, then by
-jumps, with no bound on how much slower the server may become; then it is trained and guarded in each
-way.  Before, between and after nothing is done.  OUT/inline.json has what was served, and what CPU time
+jumps, with no bound on how much slower the server may become; then it is trained for a minute that
+may make it LIMIT slower, in each way; then trained without a bound and guarded.  Before, between and after
+nothing is done.  OUT/inline.json has what was served, and what CPU time
 that took, in each span; and of the guards what the profile predicts and the module counted.  Nothing is
 judged here.
 """
@@ -28,6 +29,8 @@ from perfguard import COLLECT, note, run, status  # noqa: E402
 QUIET = 6           # s, of a span in which nothing is recorded
 RECORDED = "24s"    # in all, the coverage that comes first included
 TRAINED = "36s"     # the same, and timing
+MINUTE = "60s"
+LIMIT = "15%"
 TRACE = "/tmp/inline.trace"
 STAGE = re.compile(r"structure: (\d+) events")
 
@@ -118,6 +121,16 @@ def check(result):
     return result
 
 
+def train(pid, way, options):
+    """The span of a training that may make it a little slower, and what it learnt."""
+    path = f"/tmp/{way}-within.pgp"
+    span = Span(pid)
+    check(run(COLLECT, "train", "-o", path, "-p", pid, "--duration", MINUTE, "--max-slowdown",
+              LIMIT, *options))
+    span = span.end()
+    return {**span, "within": profile_of(path)}
+
+
 def guard(pid, way, options):
     """Train it, and guard it by that for a while; the span of guarding."""
     path = f"/tmp/{way}.pgp"
@@ -145,6 +158,10 @@ def main():
             spans.append(("nothing", quiet(program.pid)))
             spans.append((way, record(program.pid, options)))
             time.sleep(2)
+        for way, options in (("training by traps", []), ("training by jumps", ["--inline"])):
+            spans.append(("nothing", quiet(program.pid)))
+            spans.append((way, train(program.pid, way.rpartition(" ")[2], options)))
+            time.sleep(1)
         for way, options in (("guards by traps", []), ("guards by jumps", ["--inline"])):
             spans.append(("nothing", quiet(program.pid)))
             spans.append((way, guard(program.pid, way.rpartition(" ")[2], options)))

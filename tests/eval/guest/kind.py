@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 """In the guest: train on a program of some kind for a minute, and count false alarms.
 
-usage: kind.py kind:NAME OUT
+usage: kind.py kind:NAME traps|jumps OUT
 
 pg-collect check says whether the program's work is in units.  Where it is, the program is trained
 on by a workload of REQUESTS requests a stage, armed, and asked JUDGED other requests of the same
-kinds.  OUT/kind.json has what came of it.  Nothing is judged here.
+kinds.  OUT/kind.json has what came of it, OUT/inline-kind.json where guards are jumps.  Nothing is
+judged here.
 """
 
 import json
@@ -48,15 +49,15 @@ def check(program, name):
     return result.returncode
 
 
-def measure(name, program):
+def measure(name, program, ways):
     done = {"check": check(program, name)}
-    result = collect("train", "-o", PROFILE, *program.target(), "--workload",
+    result = collect("train", "-o", PROFILE, *ways, *program.target(), "--workload",
                      " ".join(client(name, 2, REQUESTS)), timeout=1500)
     done["said"] = result.stdout + result.stderr
     note(done["said"][-2000:])
     if result.returncode:
         return done
-    armed, known = Armed(PROFILE), show(PROFILE)
+    armed, known = Armed(PROFILE, *ways), show(PROFILE)
     done |= {"types": known["types"], "guards": len(known["guards"])}
     before, types = armed.sums(*SUMS), armed.types()
     result = run(*client(name, 3, JUDGED), timeout=1500)
@@ -70,12 +71,14 @@ def measure(name, program):
 
 
 def main():
-    name, out = sys.argv[1], pathlib.Path(sys.argv[2], "kind.json")
+    name, way = sys.argv[1:3]
+    ways = ["--inline"] if way == "jumps" else []
+    out = pathlib.Path(sys.argv[3], "inline-kind.json" if ways else "kind.json")
     reload(65536)
     program = programs.load(name)
     program.start()
     try:
-        out.write_text(json.dumps(measure(name, program)))
+        out.write_text(json.dumps(measure(name, program, ways)))
     finally:
         program.stop()
         if PROFILE.exists():
