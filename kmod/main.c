@@ -4,6 +4,7 @@
 #include "hook/hook.h"
 #include "lib/clock.h"
 #include "netlink/family.h"
+#include "probe/inlining.h"
 #include "probe/trial.h"
 #include "profile/inference.h"
 #include "profile/profile.h"
@@ -27,6 +28,8 @@ static const struct {
 	{ pguard_profile_init, pguard_profile_deinit },
 	{ pguard_alert_record_init, pguard_alert_record_deinit },
 	{ pguard_watchdog_init, pguard_watchdog_deinit },
+	/* What targets had mapped is unmapped; it held the module. */
+	{ NULL, pguard_inlining_deinit },
 	{ NULL, pguard_target_deinit },
 	/* What it left running is waited for before the last of the module's text. */
 	{ pguard_trial_init, pguard_trial_deinit },

@@ -9,6 +9,7 @@
 #include "hook/hook.h"
 
 #include "inline/area.h"
+#include "lib/tracepoint.h"
 #include "probe/noted-hits.h"
 #include "probe/probe-set.h"
 #include "target/image.h"
@@ -99,7 +100,6 @@ static void probe_exit(PGUARD_EXIT_PROBE_ARGS)
 	}
 }
 
-/* Tracepoints are not exported by name, so they are looked for. */
 static struct probe {
 	const char *name;
 	void *function;
@@ -110,15 +110,6 @@ static struct probe {
 	{ "sched_process_exec", probe_exec },
 	{ "sched_process_exit", probe_exit },
 };
-
-static void probe_find(struct tracepoint *tracepoint, void *unused)
-{
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(probes); i++)
-		if (!strcmp(tracepoint->name, probes[i].name))
-			probes[i].tracepoint = tracepoint;
-}
 
 /**
  * pguard_lifecycle_start() - register the probes, if they are not
@@ -131,10 +122,10 @@ int pguard_lifecycle_start(void)
 	u32 i;
 	int ret;
 
-	for_each_kernel_tracepoint(probe_find, NULL);
 	for (i = 0; i < ARRAY_SIZE(probes); i++) {
 		if (probes[i].registered)
 			continue;
+		probes[i].tracepoint = pguard_tracepoint_find(probes[i].name);
 		ret = probes[i].tracepoint ?
 			      tracepoint_probe_register(probes[i].tracepoint, probes[i].function,
 							NULL) : -ENOENT;

@@ -2,7 +2,9 @@
 
 #include "inline/area.h"
 
+#include "inline/thread-gs.h"
 #include "inline/own-mapping.h"
+#include "inline/region-list.h"
 #include "lib/charge.h"
 #include "target/hit-ring.h"
 #include "target/image.h"
@@ -14,13 +16,10 @@
 #include <linux/mman.h>
 #include <linux/module.h>
 #include <linux/random.h>
-#include <linux/sched/signal.h>
+#include <linux/sched/mm.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
-
-#include <asm/msr.h>
-#include <asm/segment.h>
 
 #define AREA_SIZE	((unsigned long)PGUARD_RING_PAGES * PAGE_SIZE)
 #define AREAS_SIZE	(PGUARD_NR_AREAS * AREA_SIZE)
@@ -28,10 +27,11 @@
 /**
  * struct areas - those of a process
  * @node: in the table, as long as they are mapped; areas_lock
- * @mm: to compare with, nothing else
+ * @mm: whose; there as long as they are in the table
  * @start: address of the first one
  * @nr_jumps: sites of the process that jump; written with its map lock held
  * @nr_mappings: more than one while mremap() tries to move it; areas_lock
+ * @round: of pguard_areas_unmap() that has looked at it
  * @refs: one of the mappings together, one of each thread
  * @taken: a bit for each that some thread writes to, and the two that none takes; areas_lock
  * @free: of the last put
@@ -40,10 +40,11 @@
  */
 struct areas {
 	struct hlist_node node;
-	const struct mm_struct *mm;
+	struct mm_struct *mm;
 	u32 start;
 	u32 nr_jumps;
 	u32 nr_mappings;
+	u32 round;
 	refcount_t refs;
 	DECLARE_BITMAP(taken, PGUARD_NR_AREAS);
 	struct rcu_work free;
@@ -240,72 +241,10 @@ static const struct file_operations areas_fops = {
 	.mmap = areas_mmap,
 };
 
-/* The base of GS of a thread that does not use it is 0; of current, in a system call or task work. */
-static u64 gs_base(void)
-{
-	u32 low, high;
-
-	rdmsr(MSR_KERNEL_GS_BASE, low, high);
-	return low | (u64)high << 32;
-}
-
-/* As arch_prctl(ARCH_SET_GS) does it; the selector is 0. */
-static void gs_base_set(u64 base)
-{
-	preempt_disable_notrace();
-	current->thread.gsbase = base;
-	wrmsr(MSR_KERNEL_GS_BASE, (u32)base, (u32)(base >> 32));
-	preempt_enable_notrace();
-}
-
-static bool gs_is_free(void)
-{
-	u16 selector;
-
-	savesegment(gs, selector);
-	return !selector && !gs_base();
-}
-
-/* Returns true if a base is what threads with areas have; to a program it is of no use. */
-static bool is_of_area(u64 base)
+/* Returns true if a base of GS is what threads with areas have; to a program it is of no use. */
+bool pguard_area_has_base(u64 base)
 {
 	return base < AREAS_SIZE && !(base % AREA_SIZE);
-}
-
-struct gs_look {
-	const struct mm_struct *mm;
-	bool is_used;
-};
-
-/* The saved base of a thread that runs may be an old one. */
-static void look_at_running(void *argument)
-{
-	struct gs_look *look = argument;
-
-	if (current->mm == look->mm && !is_of_area(gs_base()))
-		WRITE_ONCE(look->is_used, true);
-}
-
-/**
- * pguard_gs_is_used() - does a thread of current's process use GS
- *
- * Except for what we have set.
- *
- * Context: current, in a system call or task work; may sleep.
- */
-bool pguard_gs_is_used(void)
-{
-	struct gs_look look = { .mm = current->mm };
-	const struct task_struct *thread;
-
-	on_each_cpu_mask(mm_cpumask(current->mm), look_at_running, &look, true);
-	rcu_read_lock();
-	for_each_thread(current, thread)
-		if (READ_ONCE(thread->thread.gsindex) ||
-		    (!READ_ONCE(thread->on_cpu) && !is_of_area(READ_ONCE(thread->thread.gsbase))))
-			look.is_used = true;
-	rcu_read_unlock();
-	return look.is_used;
 }
 
 /* Where the areas of current's process begin; 0: it has none.  Context: any. */
@@ -398,6 +337,55 @@ int pguard_areas_map(struct pguard_image *image)
 	return image->areas == start ? 0 : -EEXIST;
 }
 
+/* The next ones of which no landing is mapped, with a reference, also on their memory; or NULL. */
+static struct areas *areas_next(u32 round)
+{
+	struct areas *areas, *ret = NULL;
+	u32 bucket;
+
+	spin_lock(&areas_lock);
+	hash_for_each(areas_by_mm, bucket, areas, node) {
+		if (ret || areas->round == round)
+			continue;
+		areas->round = round;
+		/* It is there as long as something is mapped; without users it is on its way out. */
+		if (pguard_region_list_has(areas->mm) || !mmget_not_zero(areas->mm))
+			continue;
+		refcount_inc(&areas->refs);
+		ret = areas;
+	}
+	spin_unlock(&areas_lock);
+	return ret;
+}
+
+/**
+ * pguard_areas_unmap() - unmap areas that no landing writes to and no thread has
+ *
+ * Context: a worker; may sleep, also for the map locks of processes; serialized with
+ * pguard_areas_map() and what maps landings.
+ * Return: true if a thread still has one, so that it is to be called again.
+ */
+bool pguard_areas_unmap(void)
+{
+	static u32 round;
+	struct mm_struct *mm;
+	struct areas *areas;
+	bool ret = false;
+
+	round++;
+	while ((areas = areas_next(round))) {
+		mm = areas->mm;
+		/* The mapping's, and ours. */
+		if (refcount_read(&areas->refs) <= 2)
+			pguard_own_mapping_unmap(mm, areas->start, AREAS_SIZE);
+		else
+			ret = true;
+		areas_put(areas);
+		mmput_async(mm);
+	}
+	return ret;
+}
+
 /* A free one; its number is taken.  Or NULL. */
 static struct area *area_take(struct areas *areas)
 {
@@ -449,12 +437,12 @@ static struct area *area_of(struct pguard_hit_ring *ring)
 static void area_set(struct pguard_thread *thread, struct area *area)
 {
 	pguard_hit_ring_reset(&area->ring, pguard_stream_is_open() || thread->takes_noted);
-	gs_base_set(area->number * AREA_SIZE);
+	pguard_gs_base_set(area->number * AREA_SIZE);
 	/* Who looks at it sees its head. */
 	smp_store_release(&thread->ring, &area->ring);
 	smp_mb(); /* pairs with xchg() in pguard_area_leave(), behind the mark */
 	if (READ_ONCE(thread->dead) && xchg(&thread->ring, NULL)) {
-		gs_base_set(0);
+		pguard_gs_base_set(0);
 		area_release(area);
 	}
 }
@@ -475,7 +463,7 @@ u32 pguard_area_look(struct pguard_thread *thread)
 
 	if (ring) {
 		area = area_of(ring);
-		if (likely(gs_base() == area->number * AREA_SIZE))
+		if (likely(pguard_gs_base() == area->number * AREA_SIZE))
 			return 0;
 		if (xchg(&thread->ring, NULL))
 			area_release(area);
@@ -484,13 +472,13 @@ u32 pguard_area_look(struct pguard_thread *thread)
 	areas = areas_get(current->mm);
 	if (!areas)
 		return 0;
-	area = gs_is_free() ? area_take(areas) : NULL;
+	area = pguard_gs_is_free() ? area_take(areas) : NULL;
 	if (area) {
 		area_set(thread, area);
 		return 0;
 	}
 	areas_put(areas);
-	return is_of_area(gs_base()) ? PERFGUARD_INLINE_REFUSAL_THREADS
+	return pguard_area_has_base(pguard_gs_base()) ? PERFGUARD_INLINE_REFUSAL_THREADS
 				     : PERFGUARD_INLINE_REFUSAL_GS;
 }
 
@@ -498,8 +486,8 @@ static void leave_run(struct callback_head *work)
 {
 	struct area *area = container_of(work, struct area, work);
 
-	if (!(current->flags & PF_EXITING) && gs_base() == area->number * AREA_SIZE)
-		gs_base_set(0);
+	if (!(current->flags & PF_EXITING) && pguard_gs_base() == area->number * AREA_SIZE)
+		pguard_gs_base_set(0);
 	area_release(area);
 	module_put(THIS_MODULE);
 }
@@ -546,7 +534,7 @@ void pguard_area_fork(struct task_struct *child)
 {
 	struct areas *areas;
 
-	if (!child->thread.gsbase || !is_of_area(child->thread.gsbase))
+	if (!child->thread.gsbase || !pguard_area_has_base(child->thread.gsbase))
 		return;
 	areas = areas_get(current->mm);
 	if (!areas)

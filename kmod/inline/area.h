@@ -30,12 +30,13 @@ enum {
 	PGUARD_NR_AREAS = 512,
 };
 
-bool pguard_gs_is_used(void);
+bool pguard_area_has_base(u64 base);
 int pguard_areas_map(struct pguard_image *image);
 u32 pguard_area_look(struct pguard_thread *thread);
 void pguard_area_leave(struct pguard_thread *thread);
 void pguard_areas_count_jumps(const struct mm_struct *mm, s32 more);
 u32 pguard_areas_jumps(const struct mm_struct *mm);
+bool pguard_areas_unmap(void);
 void pguard_area_fork(struct task_struct *child);
 
 #endif /* _KMOD_INLINE_AREA_H */

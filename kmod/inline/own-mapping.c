@@ -4,6 +4,7 @@
 
 #include <linux/err.h>
 #include <linux/file.h>
+#include <linux/kthread.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/mman.h>
@@ -76,6 +77,35 @@ int pguard_own_mapping_make(const struct pguard_own_mapping *mapping)
 		      MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, 0);
 	fput(file);
 	return IS_ERR_VALUE(ret) ? (int)ret : 0;
+}
+
+/* So that it may be unmapped: a program may not. */
+static void unseal(struct mm_struct *mm, unsigned long start)
+{
+	struct vm_area_struct *vma;
+
+	mmap_write_lock(mm);
+	vma = find_vma(mm, start);
+	if (vma && vma->vm_start == start)
+		pguard_vm_flags_change(vma, 0, PGUARD_VM_SEALED);
+	mmap_write_unlock(mm);
+}
+
+/**
+ * pguard_own_mapping_unmap() - take such a mapping away
+ * @mm: the process' memory, which has users
+ * @start: of the mapping, which is there
+ * @size: all of it
+ *
+ * Context: a worker; may sleep; takes the map lock.
+ */
+void pguard_own_mapping_unmap(struct mm_struct *mm, unsigned long start, unsigned long size)
+{
+	if (PGUARD_VM_SEALED)
+		unseal(mm, start);
+	kthread_use_mm(mm);
+	vm_munmap(start, size);
+	kthread_unuse_mm(mm);
 }
 
 int pguard_own_mapping_split(struct vm_area_struct *vma, unsigned long address)

@@ -2,7 +2,7 @@
 
 #include "inline/refusal.h"
 
-#include "inline/area.h"
+#include "inline/thread-gs.h"
 
 #include <linux/mm.h>
 #include <linux/ptrace.h>

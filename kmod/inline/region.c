@@ -5,6 +5,7 @@
 #include "inline/area.h"
 #include "inline/own-mapping.h"
 #include "inline/poke.h"
+#include "inline/region-list.h"
 #include "target/image.h"
 
 #include <linux/bitmap.h>
@@ -28,11 +29,13 @@ static void region_release(struct kref *refs)
 
 	vfree(region->code);
 	kvfree(region->heads);
-	/* pguard_jumps_are_in() may be looking at it. */
+	pguard_region_list_del(region);
+	/* Readers of the lists may be looking at it. */
 	kfree_rcu(region, rcu);
 }
 
-static void region_put(struct pguard_region *region)
+/* Context: any. */
+void pguard_region_put(struct pguard_region *region)
 {
 	kref_put(&region->refs, region_release);
 }
@@ -41,11 +44,13 @@ static void use_release(struct kref *refs)
 {
 	struct pguard_region_use *use = container_of(refs, struct pguard_region_use, refs);
 
-	region_put(use->region);
-	kfree(use);
+	pguard_region_put(use->region);
+	/* A signal may be looking at it. */
+	kfree_rcu(use, rcu);
 }
 
-static void use_put(struct pguard_region_use *use)
+/* Context: any. */
+void pguard_region_use_put(struct pguard_region_use *use)
 {
 	kref_put(&use->refs, use_release);
 }
@@ -64,11 +69,12 @@ static struct pguard_region_use *use_add(struct pguard_region *region, struct mm
 	use->nr_mappings = 1;
 	kref_init(&use->refs);
 	if (parent) {
+		use->is_pinned = READ_ONCE(parent->is_pinned);
 		bitmap_copy(use->jumps, parent->jumps, region->nr);
 		use->nr_jumps = parent->nr_jumps;
 	}
 	spin_lock(&region->lock);
-	list_add_tail(&use->list, &region->uses);
+	list_add_tail_rcu(&use->list, &region->uses);
 	spin_unlock(&region->lock);
 	return use;
 }
@@ -98,10 +104,10 @@ static void region_close(struct vm_area_struct *vma)
 	spin_lock(&use->region->lock);
 	is_last = !--use->nr_mappings;
 	if (is_last)
-		list_del(&use->list);
+		list_del_rcu(&use->list);
 	spin_unlock(&use->region->lock);
 	if (is_last)
-		use_put(use);
+		pguard_region_use_put(use);
 }
 
 static vm_fault_t region_fault(struct vm_fault *vmf)
@@ -183,11 +189,12 @@ static struct pguard_region *region_alloc(struct pguard_jumps *jumps, u32 image_
 	region->jumps = jumps;
 	region->image_id = image_id;
 	region->nr = jumps->nr;
+	pguard_region_list_add(region);
 	region->size = PAGE_ALIGN((unsigned long)jumps->nr * PGUARD_LANDING_SIZE);
 	region->code = __vmalloc(region->size, GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	region->heads = kvcalloc(jumps->nr, sizeof(*region->heads), GFP_KERNEL_ACCOUNT);
 	if (!region->code || !region->heads) {
-		region_put(region);
+		pguard_region_put(region);
 		return NULL;
 	}
 	return region;
@@ -275,7 +282,7 @@ static void regions_tidy(struct pguard_jumps *jumps)
 		if (!list_empty(&region->uses))
 			continue;
 		list_del_rcu(&region->list);
-		region_put(region);
+		pguard_region_put(region);
 	}
 }
 
@@ -338,7 +345,7 @@ void pguard_jumps_free(struct pguard_jumps *jumps)
 	list_for_each_entry_safe(region, next, &jumps->regions, list) {
 		/* Nobody looks at it in what stays mapped. */
 		region->jumps = NULL;
-		region_put(region);
+		pguard_region_put(region);
 	}
 	kvfree(jumps);
 }
@@ -411,7 +418,7 @@ int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 			return -ENOMEM;
 		ret = region_place(region, image);
 		if (ret) {
-			region_put(region);
+			pguard_region_put(region);
 			return ret;
 		}
 		list_add_tail_rcu(&region->list, &jumps->regions);
@@ -424,7 +431,7 @@ int pguard_jumps_install(struct pguard_jumps *jumps, struct pguard_image *image)
 	if (!use)
 		return ret ?: -ENOENT;
 	pguard_poke(use, 0, region->nr, true);
-	use_put(use);
+	pguard_region_use_put(use);
 	return 0;
 }
 
@@ -439,7 +446,7 @@ void pguard_jumps_leave(struct pguard_jumps *jumps)
 		if (!use)
 			continue;
 		pguard_poke(use, 0, region->nr, false);
-		use_put(use);
+		pguard_region_use_put(use);
 	}
 }
 
@@ -451,7 +458,7 @@ static void region_remove(struct pguard_region *region, u32 first, u32 last)
 	while ((use = use_next(region, first, last))) {
 		pguard_poke(use, first, last, false);
 		mmput_async(use->mm);
-		use_put(use);
+		pguard_region_use_put(use);
 	}
 }
 
@@ -459,8 +466,8 @@ static void region_remove(struct pguard_region *region, u32 first, u32 last)
  * pguard_jumps_remove() - have the sites run into breakpoints again, wherever they jump
  * @jumps: the sites; pguard_jumps_install() is not called any more
  *
- * The landings stay mapped until the process ends or executes another program: a thread may be in
- * one, or come back to one from a signal.  No uprobe may be taken off before.
+ * The landings stay mapped: a thread may be in one, or come back to one from a signal, see
+ * region-list.h.  No uprobe may be taken off before.
  *
  * Context: may sleep, also for the map locks of processes; serialized by the caller.
  */

@@ -58,6 +58,8 @@ struct pguard_jumps {
 /**
  * struct pguard_region - the landings of sites, for an image
  * @list: in pguard_jumps.regions; as long as that is there
+ * @all: in the list of all, see region-list.h
+ * @round: that it was looked at in
  * @jumps: the sites; NULL once they are gone
  * @image_id: of the image
  * @base: address of the file's first byte, or where that would be
@@ -67,11 +69,13 @@ struct pguard_jumps {
  * @heads: the jump to each, PGUARD_LANDING_HEAD bytes; the first one 0: it has none
  * @nr: how many sites
  * @lock: of @uses; nothing is taken in it
- * @uses: where it is mapped
+ * @uses: where it is mapped; RCU
  * @refs: one of pguard_jumps, one of each use
  */
 struct pguard_region {
 	struct list_head list;
+	struct list_head all;
+	u32 round;
 	struct pguard_jumps *jumps;
 	u32 image_id;
 	unsigned long base;
@@ -89,23 +93,31 @@ struct pguard_region {
 /**
  * struct pguard_region_use - a region in a memory
  * @list: in pguard_region.uses
+ * @rcu: of the last put
  * @region: it, referenced
  * @mm: where; stays while it is mapped
  * @nr_mappings: more than one while mremap() tries to move it; pguard_region.lock
  * @refs: one of the mapping
+ * @round: that it was looked at in, see region-list.h
+ * @is_pinned: a thread may return there from a signal; a child's is as its parent's
  * @nr_jumps: bits in @jumps
  * @jumps: a bit for each site that jumps; the memory's map lock, held for writing
  */
 struct pguard_region_use {
 	struct list_head list;
+	struct rcu_head rcu;
 	struct pguard_region *region;
 	struct mm_struct *mm;
 	u32 nr_mappings;
 	struct kref refs;
+	u32 round;
+	bool is_pinned;
 	u32 nr_jumps;
 	unsigned long jumps[];
 };
 
+void pguard_region_put(struct pguard_region *region);
+void pguard_region_use_put(struct pguard_region_use *use);
 struct pguard_jumps *pguard_jumps_alloc(u32 nr);
 void pguard_jumps_free(struct pguard_jumps *jumps);
 bool pguard_jumps_are_same(const struct pguard_jumps *a, const struct pguard_jumps *b);

@@ -4,7 +4,9 @@
 
 #include "inline/area.h"
 #include "inline/refusal.h"
+#include "inline/region-list.h"
 #include "inline/region.h"
+#include "inline/signal-probe.h"
 #include "probe/noted-hits.h"
 #include "probe/site.h"
 #include "target/image.h"
@@ -16,6 +18,8 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/task_work.h>
+#include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 
 #include <linux/perfguard.h>
 
@@ -50,6 +54,44 @@ static LIST_HEAD(inlinings);
 /* Counts the begins, so that each thread visits each of them once. */
 static u32 generation;
 
+enum { UNMAP_LONGEST = 60 * HZ };	/* from one try to the next */
+
+/* What nobody jumps to any more is unmapped, once no thread is there. */
+static void unmap_run(struct work_struct *work);
+static DECLARE_DELAYED_WORK(unmap_work, unmap_run);
+static unsigned long unmap_delay;	/* inlining_lock */
+
+static void unmap_soon(void)
+{
+	lockdep_assert_held(&inlining_lock);
+	unmap_delay = HZ / 10;
+	mod_delayed_work(system_dfl_wq, &unmap_work, unmap_delay);
+}
+
+static void unmap_run(struct work_struct *work)
+{
+	bool is_left;
+
+	mutex_lock(&inlining_lock);
+	is_left = pguard_region_list_unmap();
+	is_left = pguard_areas_unmap() || is_left;
+	if (list_empty(&inlinings) && pguard_region_list_is_empty())
+		pguard_signal_probe_stop();
+	if (is_left) {
+		unmap_delay = min_t(unsigned long, 2 * unmap_delay, UNMAP_LONGEST);
+		queue_delayed_work(system_dfl_wq, &unmap_work, unmap_delay);
+	}
+	mutex_unlock(&inlining_lock);
+}
+
+/* Nothing of ours is mapped.  Context: may sleep; the module goes. */
+void pguard_inlining_deinit(void)
+{
+	cancel_delayed_work_sync(&unmap_work);
+	pguard_signal_probe_stop();
+	tracepoint_synchronize_unregister();
+}
+
 static struct pguard_inlining *inlining_find(const struct pguard_target *target,
 					     const struct pguard_jumps *jumps)
 {
@@ -74,7 +116,7 @@ static void inlining_free(struct pguard_inlining *inlining)
  * @target: the target
  * @jumps: the sites; taken over
  *
- * If the same sites jumped before, their landings are used again: those stay mapped in processes.
+ * If the same sites of the target jumped before, their landings are used again.
  *
  * Context: a worker; may sleep; the target is locked.
  * Return: to be put; or NULL for lack of memory.
@@ -93,12 +135,14 @@ struct pguard_inlining *pguard_inlining_get(struct pguard_target *target,
 	new->jumps = jumps;
 	mutex_lock(&inlining_lock);
 	ret = inlining_find(target, jumps);
-	if (!ret)
+	if (!ret && !pguard_signal_probe_start()) {
 		list_add_tail(&new->list, &inlinings);
+		ret = new;
+		new = NULL;
+	}
 	mutex_unlock(&inlining_lock);
-	if (!ret)
-		return new;
-	inlining_free(new);
+	if (new)
+		inlining_free(new);
 	return ret;
 }
 
@@ -173,6 +217,7 @@ void pguard_inlining_forget(struct pguard_target *target)
 		if (inlining->target == target) {
 			list_del(&inlining->list);
 			inlining_free(inlining);
+			unmap_soon();
 		}
 	mutex_unlock(&inlining_lock);
 }

@@ -5,6 +5,7 @@
  *
  * The probes stay.  A process begins with its breakpoints; the first thread that runs into one
  * changes all of the process on its way to user mode, and the landings of its image are made then.
+ * When a target goes, so do they, as soon as no thread is in one (inline/region-list.h).
  */
 #ifndef _KMOD_PROBE_INLINING_H
 #define _KMOD_PROBE_INLINING_H
@@ -28,5 +29,6 @@ void pguard_inlining_forget(struct pguard_target *target);
 void pguard_inlining_visit(struct pguard_thread *thread);
 void pguard_inlining_look(struct pguard_thread *thread);
 void pguard_inlining_hit(const struct pguard_site *site);
+void pguard_inlining_deinit(void);
 
 #endif /* _KMOD_PROBE_INLINING_H */

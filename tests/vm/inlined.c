@@ -12,6 +12,8 @@
  *   storm MS        for this time threads, short-lived ones, forks, vforks and execs, with a signal
  *                   each millisecond whose handler runs round(), too, and exceptions' way out by
  *                   longjmp(); the wrong results, and how many rounds, forks and execs
+ *   nap MS          rounds until a signal comes upon them, whose handler sleeps so long; the wrong
+ *                   results of these, and of a round after it
  *   unmap, protect, move, remap
  *                   all that is mapped of the module, by the system call of that name; errno
  *   scribble        random words over the module's writable mapping, while round() runs
@@ -291,6 +293,29 @@ static void storm(unsigned int ms)
 		pthread_join(threads[i], NULL);
 }
 
+static unsigned int nap_ms;
+
+static void nap_handler(int signal)
+{
+	(void)signal;
+	usleep(1000 * nap_ms);
+	atomic_store(&ends, true);
+}
+
+static void nap(unsigned int ms)
+{
+	const struct itimerval once = { .it_value.tv_usec = 200000 };
+	struct sigaction action = { .sa_handler = nap_handler };
+
+	nap_ms = ms;
+	atomic_store(&ends, false);
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &once, NULL);
+	for (uint64_t x = 0; !atomic_load(&ends); x++)
+		do_round(x);
+	do_round(7);
+}
+
 /* Call a function for each mapping of the module: errno of the last one. */
 static int each_mapping(int (*call)(char *start, size_t size, bool is_writable))
 {
@@ -411,6 +436,9 @@ static void command(char *line)
 		storm((unsigned int)a);
 		printf("%lu %lu %lu %lu\n", atomic_load(&wrong), atomic_load(&rounds),
 		       atomic_load(&forks), atomic_load(&execs));
+	} else if (sscanf(line, "nap %lu", &a) == 1) {
+		nap((unsigned int)a);
+		printf("%lu\n", atomic_load(&wrong));
 	} else if (!strcmp(line, "unmap")) {
 		printf("%d\n", each_mapping(map_unmap));
 	} else if (!strcmp(line, "protect")) {

@@ -11,4 +11,4 @@ if ! kernel_ready "$newest_kernel"; then
 fi
 export MODULE_FLAGS=KCFLAGS=-Werror
 exec tests/vm/module "$newest_kernel" 22-restarted.py 40-drain.py 57-arm.py 70-taken.py 74-hostile.py \
-	78-inline.py 78-jumps.py
+	78-inline.py 78-jumps.py 78-unmapped.py

@@ -30,7 +30,7 @@ sys.path[:0] = [str(HERE), str(TOP / "tests/vm/guest")]
 
 import programs  # noqa: E402
 from guarded import ENDED, LATE, UNIT, Armed, reload, show  # noqa: E402
-from perfguard import collect, note, run  # noqa: E402
+from perfguard import COLLECT, collect, note, run  # noqa: E402
 
 CONNECTIONS = 4
 PAUSE = 0.004           # between a connection's requests, s: the machine is not full
@@ -39,7 +39,7 @@ CALM_SECONDS = 30
 TRIES_PER_SECOND = 6    # delays; what one holds up is late as well, and few enough to report
 PART = {1: "all", 2: "own", 3: "cpu", 4: "blocked", 5: "block_io"}
 SMALLEST, LARGEST = 0.05, 12    # delays, by the mean of a unit
-STAGES = (5, 15)        # of training for limits of few units: coverage and structure, s,
+STAGE = 15              # of training for limits of few units: coverage and structure, s,
 TIMING = 0.3            # and how long its units are timed, s
 
 
@@ -214,14 +214,10 @@ def rival_of(pid):
 
 
 def stages(path):
-    """A workload for train that is over after each stage's time; the load is another."""
+    """A workload for train that is over after each stage's time; the load is another.  Units are
+    timed where guards are on; the stage before may begin again without its hot functions."""
     path.write_text(f"""\
-echo >> {path}.stages
-case $(wc -l < {path}.stages) in
-1) sleep {STAGES[0]} ;;
-2) sleep {STAGES[1]} ;;
-*) sleep {TIMING} ;;
-esac
+if {COLLECT} status --json | grep -q '"kind": *"profile"'; then sleep {TIMING}; else sleep {STAGE}; fi
 """)
     return f"sh {path}"
 

@@ -4,55 +4,12 @@
 import collections
 import ctypes
 import os
-import select
 
-from perfguard import IS_SLOW, TOP, done, note, ok
-from record import (HIT, LOST, OWNED, RECORD, Program, Recorder,
-                    changed_bytes, file_offset, kinds, mappings)
+from inlined import HEADS, INLINE, INLINED, NAMES, Setting, is_ready
+from perfguard import IS_SLOW, done, note, ok
+from record import HIT, LOST, OWNED, RECORD, changed_bytes, kinds, mappings
 
-INLINED = str(TOP / "build/tests/vm/inlined")
-INLINE = 2
 SEIZE = 0x4206
-NAMES = ("plain", "rip", "rsp", "call", "jump", "branch", "fs")
-HEADS = (0xe9, 0xe9, 0xe9, 0xe8, 0xe9, 0xe9, 0xe9)
-
-
-class Inlined(Program):
-    """tests/vm/inlined, and where its sites are."""
-
-    def __init__(self):
-        super().__init__(INLINED)
-        self.sites = [(int(address, 16), int(delta)) for address, delta in
-                      (word.split(":") for word in self.answer().split())]
-
-    def offsets(self):
-        """[(offset, id, sp_delta)] as the recorder takes them; ids count from 1."""
-        return [(file_offset(self.pid, address)[1], i + 1, delta)
-                for i, (address, delta) in enumerate(self.sites)]
-
-    def bytes(self, pid=None):
-        """The first byte of each site in the memory of a process."""
-        with open(f"/proc/{pid or self.pid}/mem", "rb", buffering=0) as memory:
-            return tuple(os.pread(memory.fileno(), 1, address)[0] for address, _ in self.sites)
-
-
-class Setting:
-    """A recorder with the stream open, the program, and its target."""
-
-    def __init__(self, kind="pid", flags=OWNED | RECORD, site_flags=INLINE):
-        self.recorder = Recorder()
-        self.program = Inlined()
-        self.target = self.recorder.watch(kind, self.program.pid if kind == "pid" else INLINED,
-                                          flags)
-        self.recorder.ask("open")
-        self.answer = self.recorder.sites(self.target, INLINED, self.program.offsets(), site_flags)
-
-    def off(self):
-        return self.recorder.off(self.target)
-
-    def end(self):
-        self.program.end()
-        self.recorder.end()
 
 
 def counts(events, tid=None):
@@ -224,10 +181,6 @@ def again():
     wrong, tid = map(int, program.do("run 10").split())
     ok(not wrong and counts(recorder.read(), tid) == 7 * [10], "and their hits are recorded")
     setting.end()
-
-
-def is_ready(program):
-    return select.select([program.process.stdout], [], [], 0)[0]
 
 
 def storm():
