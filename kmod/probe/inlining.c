@@ -54,7 +54,10 @@ static LIST_HEAD(inlinings);
 /* Counts the begins, so that each thread visits each of them once. */
 static u32 generation;
 
-enum { UNMAP_LONGEST = 60 * HZ };	/* from one try to the next */
+enum {
+	UNMAP_LONGEST = 60 * HZ,	/* from one try to the next */
+	VISIT_AGAIN = 2 * HZ,
+};
 
 /* What nobody jumps to any more is unmapped, once no thread is there. */
 static void unmap_run(struct work_struct *work);
@@ -304,6 +307,7 @@ void pguard_inlining_visit(struct pguard_thread *thread)
 	if (!visit)
 		return;
 	thread->inlined = READ_ONCE(generation);
+	thread->inline_due = (u32)jiffies + VISIT_AGAIN;
 	refcount_inc(&thread->refs);
 	/* Its target holds one. */
 	__module_get(THIS_MODULE);
@@ -330,15 +334,19 @@ void pguard_inlining_look(struct pguard_thread *thread)
 }
 
 /**
- * pguard_inlining_hit() - current ran into the breakpoint of a site that may jump
- * @site: the site
+ * pguard_inlining_hit() - current ran into a breakpoint
+ * @thread: of current, of the site's target
+ * @site: the breakpoint's
+ *
+ * If the site may jump, and nothing of its file does, that may have been mapped since the process
+ * was looked at.
  *
  * Context: current, in the handler of a probe; does not sleep or fault.
  */
-void pguard_inlining_hit(const struct pguard_site *site)
+void pguard_inlining_hit(struct pguard_thread *thread, const struct pguard_site *site)
 {
-	struct pguard_thread *thread = pguard_thread_of_current();
-
-	if (thread && thread->image->target == site->target)
-		pguard_inlining_look(thread);
+	if (thread->inlined != READ_ONCE(generation) ||
+	    (site->jumps && (s32)((u32)jiffies - thread->inline_due) >= 0 &&
+	     !pguard_jumps_are_in(site->jumps, current->mm)))
+		pguard_inlining_visit(thread);
 }

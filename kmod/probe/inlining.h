@@ -4,7 +4,8 @@
  * breakpoint of their probe (inline/region.h).
  *
  * The probes stay.  A process begins with its breakpoints; the first thread that runs into one
- * changes all of the process on its way to user mode, and the landings of its image are made then.
+ * changes all of the process on its way to user mode, and the landings of its image are made then;
+ * those of a file that is mapped later when a thread runs into one of its breakpoints.
  * When a target goes, so do they, as soon as no thread is in one (inline/region-list.h).
  */
 #ifndef _KMOD_PROBE_INLINING_H
@@ -28,7 +29,7 @@ void pguard_inlining_put_on(struct pguard_jumps *jumps, u32 number);
 void pguard_inlining_forget(struct pguard_target *target);
 void pguard_inlining_visit(struct pguard_thread *thread);
 void pguard_inlining_look(struct pguard_thread *thread);
-void pguard_inlining_hit(const struct pguard_site *site);
+void pguard_inlining_hit(struct pguard_thread *thread, const struct pguard_site *site);
 void pguard_inlining_deinit(void);
 
 #endif /* _KMOD_PROBE_INLINING_H */

@@ -135,6 +135,6 @@ void pguard_noted_hits_before(const struct pguard_site *site)
 		thread = pguard_thread_of_current();
 	if (!thread || thread->image->target != site->target)
 		return;
-	pguard_inlining_look(thread);
+	pguard_inlining_hit(thread, site);
 	pguard_noted_hits_take(thread);
 }

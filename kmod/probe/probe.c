@@ -64,9 +64,13 @@ static noinline __cold int finish_last(const struct pguard_probe *probe, struct 
 static int record_handler(PGUARD_UPROBE_HANDLER_ARGS)
 {
 	struct pguard_probe *probe = container_of(self, struct pguard_probe, consumer);
+	struct pguard_thread *thread;
 
-	if (probe->site.jumps)
-		pguard_inlining_hit(&probe->site);
+	if (probe->site.jumps) {
+		thread = pguard_thread_of_current();
+		if (thread && thread->image->target == probe->site.target)
+			pguard_inlining_hit(thread, &probe->site);
+	}
 	if (unlikely(pguard_site_hit(&probe->site, regs)))
 		return finish_last(probe, regs);
 	return finish(probe, regs);

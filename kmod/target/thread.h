@@ -269,6 +269,7 @@ enum { PGUARD_NR_TALKS = 4 };	/* by the low bits of a descriptor */
  * @ring: what its landings have noted, or NULL; the thread or the removal of its target takes
  *	it away, others read it by RCU
  * @inlined: the last inlining that it has seen, see probe/inlining.c; the same
+ * @inline_due: from when on it may look for more, jiffies; the same
  */
 struct pguard_thread {
 	struct hlist_node node;
@@ -331,6 +332,7 @@ struct pguard_thread {
 	struct pguard_arrival arrival;
 	struct pguard_hit_ring *ring;
 	u32 inlined;
+	u32 inline_due;
 };
 
 /* pguard_thread.returns is .follow while .dead is false. */

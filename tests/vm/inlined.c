@@ -14,6 +14,8 @@
  *                   longjmp(); the wrong results, and how many rounds, forks and execs
  *   nap MS          rounds until a signal comes upon them, whose handler sleeps so long; the wrong
  *                   results of these, and of a round after it
+ *   library PATH NAME
+ *                   load it if it is not, and call its function of a number; the result
  *   unmap, protect, move, remap
  *                   all that is mapped of the module, by the system call of that name; errno
  *   scribble        random words over the module's writable mapping, while round() runs
@@ -26,6 +28,7 @@
  */
 
 #include <asm/prctl.h>
+#include <dlfcn.h>
 #include <err.h>
 #include <errno.h>
 #include <pthread.h>
@@ -413,8 +416,19 @@ static int limit(void)
 	return setrlimit(RLIMIT_AS, &room) ? errno : 0;
 }
 
+static double library(const char *path, const char *name)
+{
+	void *handle = dlopen(path, RTLD_NOW);
+	double (*function)(double number) = NULL;
+
+	if (handle)
+		*(void **)&function = dlsym(handle, name);
+	return function ? function(27) : -1;
+}
+
 static void command(char *line)
 {
+	char path[128], name[64];
 	unsigned long a = 0, b = 0;
 
 	atomic_store(&wrong, 0);
@@ -439,6 +453,8 @@ static void command(char *line)
 	} else if (sscanf(line, "nap %lu", &a) == 1) {
 		nap((unsigned int)a);
 		printf("%lu\n", atomic_load(&wrong));
+	} else if (sscanf(line, "library %127s %63s", path, name) == 2) {
+		printf("%f\n", library(path, name));
 	} else if (!strcmp(line, "unmap")) {
 		printf("%d\n", each_mapping(map_unmap));
 	} else if (!strcmp(line, "protect")) {

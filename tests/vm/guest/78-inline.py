@@ -4,12 +4,16 @@
 import collections
 import ctypes
 import os
+import time
 
 from inlined import HEADS, INLINE, INLINED, NAMES, Setting, is_ready
 from perfguard import IS_SLOW, done, note, ok
-from record import HIT, LOST, OWNED, RECORD, changed_bytes, kinds, mappings
+from record import (HIT, LOST, OWNED, RECORD, changed_bytes, kinds,
+                    mappings, sites_of, text_of)
 
 SEIZE = 0x4206
+LIBRARY = "/lib/x86_64-linux-gnu/libm.so.6"
+FUNCTIONS = ("cbrt", "sin", "exp", "atan", "tgamma", "lgamma", "erf", "log1p", "y0", "asinh")
 
 
 def counts(events, tid=None):
@@ -183,6 +187,32 @@ def again():
     setting.end()
 
 
+def libraries():
+    """The sites of a library that is loaded later."""
+    setting = Setting()
+    program, recorder = setting.program, setting.recorder
+    path = os.path.realpath(LIBRARY)
+    sites = [(offset, 100 + i, delta) for i, (offset, delta) in enumerate(sites_of(path))]
+    recorder.sites(setting.target, path, sites, INLINE)
+    program.do("run 1")
+    at_first = [program.do(f"library {path} {name}") for name in FUNCTIONS]
+    code = text_of(program.pid, path)
+    ok(changed_bytes(program.pid, path) == len(sites), "a library that is loaded later has breakpoints")
+    time.sleep(2)
+    recorder.read()
+    again = [program.do(f"library {path} {name}") for name in FUNCTIONS]
+    recorder.read()
+    ok(text_of(program.pid, path) != code and changed_bytes(program.pid, path) > len(sites),
+       "and jumps some seconds later")
+    recorder.read()
+    last = [program.do(f"library {path} {name}") for name in FUNCTIONS]
+    ok(at_first == again == last and float(last[0]) == 3, f"which changes no result: {last}")
+    ok(kinds(recorder.read(), HIT), "and is recorded")
+    setting.off()
+    ok(not changed_bytes(program.pid, path), "taken off, no byte is changed")
+    setting.end()
+
+
 def storm():
     """On and off under threads, signals, forks, vforks and execs."""
     setting = Setting("exe")
@@ -214,5 +244,6 @@ hostile()
 refusals()
 later_gs()
 again()
+libraries()
 storm()
 done()
