@@ -376,9 +376,8 @@ bool pguard_areas_unmap(void)
 	while ((areas = areas_next(round))) {
 		mm = areas->mm;
 		/* The mapping's, and ours. */
-		if (refcount_read(&areas->refs) <= 2)
-			pguard_own_mapping_unmap(mm, areas->start, AREAS_SIZE);
-		else
+		if (refcount_read(&areas->refs) > 2 ||
+		    pguard_own_mapping_unmap(mm, areas->start, AREAS_SIZE))
 			ret = true;
 		areas_put(areas);
 		mmput_async(mm);

@@ -98,14 +98,18 @@ static void unseal(struct mm_struct *mm, unsigned long start)
  * @size: all of it
  *
  * Context: a worker; may sleep; takes the map lock.
+ * Return: 0, or an error of munmap().
  */
-void pguard_own_mapping_unmap(struct mm_struct *mm, unsigned long start, unsigned long size)
+int pguard_own_mapping_unmap(struct mm_struct *mm, unsigned long start, unsigned long size)
 {
+	int ret;
+
 	if (PGUARD_VM_SEALED)
 		unseal(mm, start);
 	kthread_use_mm(mm);
-	vm_munmap(start, size);
+	ret = vm_munmap(start, size);
 	kthread_unuse_mm(mm);
+	return ret;
 }
 
 int pguard_own_mapping_split(struct vm_area_struct *vma, unsigned long address)

@@ -30,7 +30,7 @@ struct pguard_own_mapping {
 };
 
 int pguard_own_mapping_make(const struct pguard_own_mapping *mapping);
-void pguard_own_mapping_unmap(struct mm_struct *mm, unsigned long start, unsigned long size);
+int pguard_own_mapping_unmap(struct mm_struct *mm, unsigned long start, unsigned long size);
 unsigned long pguard_free_range(unsigned long low, unsigned long high, unsigned long near,
 				unsigned long size);
 

@@ -133,6 +133,19 @@ static bool is_ready(const struct pguard_region_use *use, const struct poke *pok
 }
 
 /*
+ * A site that jumped is not what we made of it, so it is left alone.  If there is code still, it may
+ * be a copy that jumps, as of a program that moves its text to huge pages.
+ */
+static void site_lost(struct pguard_region_use *use, u32 number)
+{
+	unsigned long address = use->region->base + use->region->jumps->list[number].offset;
+	const struct vm_area_struct *vma = find_vma(use->mm, address);
+
+	if (vma && vma->vm_start <= address && vma->vm_flags & VM_EXEC)
+		WRITE_ONCE(use->is_pinned, true);
+}
+
+/*
  * The next sites from @number on that are to change, as many as there is room for; those that
  * cannot are passed.  Returns how many.
  */
@@ -140,21 +153,26 @@ static u32 pokes_get(struct pguard_region_use *use, struct poke *pokes, u32 *num
 		     bool is_jump)
 {
 	const struct pguard_region *region = use->region;
+	bool jumped = false;
 	u32 nr = 0;
 
 	for (; *number < last && nr < BATCH; ++*number) {
 		if (!region->heads[*number][0] || test_bit(*number, use->jumps) == is_jump ||
 		    (is_jump && region->jumps->list[*number].is_off))
 			continue;
-		/* What became of it without us is left as it is. */
-		if (!is_jump)
-			use->nr_jumps -= __test_and_clear_bit(*number, use->jumps);
-		if (!poke_get(use, *number, &pokes[nr]))
-			continue;
-		if (is_ready(use, &pokes[nr], is_jump))
-			nr++;
-		else
+		if (!is_jump) {
+			jumped = __test_and_clear_bit(*number, use->jumps);
+			use->nr_jumps -= jumped;
+		}
+		if (poke_get(use, *number, &pokes[nr])) {
+			if (is_ready(use, &pokes[nr], is_jump)) {
+				nr++;
+				continue;
+			}
 			put_page(pokes[nr].page);
+		}
+		if (jumped)
+			site_lost(use, *number);
 	}
 	return nr;
 }

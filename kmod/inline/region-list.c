@@ -121,9 +121,9 @@ static bool region_unmap(struct pguard_region *region, u32 round)
 	bool ret = false;
 
 	while ((use = use_next(region, round))) {
-		if (!use_is_needed(use))
-			pguard_own_mapping_unmap(use->mm, region->start, region->size);
-		else if (!READ_ONCE(use->is_pinned))
+		if (use_is_needed(use))
+			ret = ret || !READ_ONCE(use->is_pinned);
+		else if (pguard_own_mapping_unmap(use->mm, region->start, region->size))
 			ret = true;
 		mmput_async(use->mm);
 		pguard_region_use_put(use);

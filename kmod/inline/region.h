@@ -99,7 +99,8 @@ struct pguard_region {
  * @nr_mappings: more than one while mremap() tries to move it; pguard_region.lock
  * @refs: one of the mapping
  * @round: that it was looked at in, see region-list.h
- * @is_pinned: a thread may return there from a signal; a child's is as its parent's
+ * @is_pinned: a thread may return there from a signal, or what was a jump could not be changed; a
+ *	child's is as its parent's
  * @nr_jumps: bits in @jumps
  * @jumps: a bit for each site that jumps; the memory's map lock, held for writing
  */
