@@ -88,6 +88,13 @@ eval-same-types: all vm-programs
 
 .PHONY: eval-same-types
 
+# Whether units are recognised that are of no kind that training saw; PROGRAM, KERNEL and AGAIN as above.
+eval-novel: all vm-programs
+	$(Q)python3 -B tests/eval/novel.py $(PROGRAM:%=--program %) \
+		$(if $(filter-out file,$(origin KERNEL)),--kernel $(KERNEL)) $(if $(AGAIN),--again)
+
+.PHONY: eval-novel
+
 # Whether a profile goes over to another build of its program; PROGRAM, KERNEL and AGAIN as above.
 eval-carry: all vm-programs eval-programs
 	$(Q)$(MAKE) --no-print-directory taker KERNEL=$(if $(filter-out file,$(origin KERNEL)),$(KERNEL),6.12)

@@ -2,7 +2,7 @@
 """Send a labelled mix to a program that runs, and log each request.
 
 usage: client.py PROGRAM [--connections N] [--requests N] [--seed N]
-                         [--label LABEL] [--pause SECONDS [--tail EXPONENT]]
+                         [--label LABEL | --without LABEL] [--pause SECONDS [--tail EXPONENT]]
                          [--pid PID --out DIR [--stamps]]
 
 Each connection is a process that asks, waits for the answer, and asks again.  Labels come by
@@ -93,7 +93,8 @@ def talk(number, arguments, ready, go):
     program = programs.load(arguments.program)
     mix = program.mix(number, arguments.connections, arguments.seed)
     chance = random.Random(arguments.seed * 1000 + number)
-    labels = [arguments.label] if arguments.label else mix.labels
+    labels = [arguments.label] if arguments.label else \
+        [label for label in mix.labels if label != arguments.without]
     connection = program.connect()
     port = connection.getsockname()[1]
     if arguments.stamps:
@@ -185,6 +186,7 @@ def main():
     parser.add_argument("--requests", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--label")
+    parser.add_argument("--without")
     parser.add_argument("--pause", type=float, default=0)
     parser.add_argument("--tail", type=float, default=0)
     parser.add_argument("--pid", type=int, default=0)
