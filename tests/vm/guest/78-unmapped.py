@@ -95,16 +95,14 @@ def storm():
     """Under threads, signals, forks, vforks and execs."""
     setting = Setting("exe")
     program, recorder = setting.program, setting.recorder
-    program.send(f"storm {1000 * SECONDS}")
+    program.send(f"storm {600 * SECONDS}")
     times = went = 0
     while not is_ready(program):
         recorder.read(50)
-        before = holders()
         recorder.ask("forget", setting.target)
         times += 1
         went += wait_until(lambda: not mapped(program.pid), 1)
         again(setting, "exe")
-        note(f"{before} held, {holders()} now") if times % 10 == 0 else None
     wrong, rounds, forks, execs = map(int, program.answer().split())
     note(f"{times} times forgotten, of which all was unmapped {went} times: {rounds} rounds, {forks} "
          f"forks, {execs} execs")
