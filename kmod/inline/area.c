@@ -2,9 +2,9 @@
 
 #include "inline/area.h"
 
-#include "inline/thread-gs.h"
 #include "inline/own-mapping.h"
 #include "inline/region-list.h"
+#include "inline/thread-gs.h"
 #include "lib/charge.h"
 #include "target/hit-ring.h"
 #include "target/image.h"
@@ -478,7 +478,7 @@ u32 pguard_area_look(struct pguard_thread *thread)
 	}
 	areas_put(areas);
 	return pguard_area_has_base(pguard_gs_base()) ? PERFGUARD_INLINE_REFUSAL_THREADS
-				     : PERFGUARD_INLINE_REFUSAL_GS;
+						      : PERFGUARD_INLINE_REFUSAL_GS;
 }
 
 static void leave_run(struct callback_head *work)
