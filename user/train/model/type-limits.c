@@ -21,7 +21,6 @@
 /* Of fewer none may have met what the machine adds; where a loop has few, of a fifth of them. */
 #define MANY_UNITS 300
 #define MANY_SHARE 5
-#define FEW_SHAPE 0.25
 /* The largest of fewer says nothing of others. */
 #define FEW_LARGEST 10
 #define MAX_STRETCH 4
@@ -153,22 +152,18 @@ static uint64_t level(const struct samples_times *times)
 	return times_rank(times, times->nr / 10 + 1);
 }
 
-/* How far what one unit in @nr exceeds reaches, by what an additions' mean is, by their shape. */
-static double reach(double nr, double shape)
-{
-	return shape > 0 ? (pow(nr, shape) - 1) / shape : log(nr);
-}
-
 /*
- * What the largest of @nr additions says of that which a share @rate of units exceeds, ns, by a
- * generalized Pareto distribution.  Less than what one in a third of them exceeds the largest is
- * hardly ever (CHANCE); so nothing is added from as many units on as threshold_units() says.
+ * What the largest of @nr additions says of that which a share @rate of units exceeds, ns, as
+ * if they were exponential.  Less than the logarithm of nr and 1.1 of their mean, the 5 %
+ * quantile of Gumbel's distribution, the largest is hardly ever; so nothing is added from
+ * as many units on as threshold_units() says.
  */
-static uint64_t reach_of(uint64_t added_ns, uint64_t nr, double rate, double shape)
+static uint64_t reach_of(uint64_t added_ns, uint64_t nr, double rate)
 {
-	double least = reach((double)nr / -log(CHANCE), shape), most = reach(1 / rate, shape);
+	double least = log((double)nr) - log(-log(CHANCE));
 
-	return most > least ? (uint64_t)(most / least * (double)added_ns) : added_ns;
+	return log(1 / rate) > least ? (uint64_t)(log(1 / rate) / least * (double)added_ns)
+				     : added_ns;
 }
 
 /*
@@ -178,8 +173,6 @@ static uint64_t reach_of(uint64_t added_ns, uint64_t nr, double rate, double sha
 static uint64_t noise(const struct fit *fit, int part)
 {
 	uint64_t least = UINT64_MAX, many = fit->loop->all.nr / MANY_SHARE;
-	/* A loop of few units has not shown that it has no heavier tail. */
-	double shape = is_full(fit->rule, &fit->loop->all) ? 0 : FEW_SHAPE;
 
 	if (many > MANY_UNITS)
 		many = MANY_UNITS;
@@ -195,7 +188,7 @@ static uint64_t noise(const struct fit *fit, int part)
 		/* A rate may be beyond a tenth. */
 		if (most < usual)
 			return 0;
-		added = reach_of(most - usual, times->nr, rule.value, shape);
+		added = reach_of(most - usual, times->nr, rule.value);
 		if (added < least)
 			least = added;
 	}

@@ -16,7 +16,8 @@
  * a hundred exceeds: in what they compute for interrupts, and in their own time for batches, as the
  * loop's end may wait for what it does for all events.  Units that differ much by themselves say nothing of that.  Longer units
  * have interrupts all the time, and limits that allow for them: what is taken off their times is
- * added to their limits.  Where more than one unit in nine is batched, limits allow for it in all.
+ * added to their limits.  Where hardly a unit had an interrupt while units were timed, much is assumed:
+ * later ones will have some.  Where more than one unit in nine is batched, limits allow for it in all.
  *
  * Pure: no I/O, no library.
  */
