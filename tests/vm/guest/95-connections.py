@@ -306,6 +306,9 @@ def check_worker(server):
     (loop, first), (worker, second) = stack_of(late, by_loop), stack_of(late, by_worker)
     note(f"{first.get('cause')}: {loop}")
     note(f"{second.get('cause')}: {worker}")
+    for one in late if not worker else []:
+        note(f"{one['client']} {one['state']}: {one['cause']}, unit {one['unit']}, "
+             f"{len(one['stacks'])} stacks, {one['time_ns']}")
     ok(loop and worker and first["tid"] == first["unit_tid"] and
        second["tid"] != second["unit_tid"], "who works for a late request is seen at it")
     ok([one for one in loop if one in worker] and loop[-1] != worker[-1],
