@@ -56,7 +56,7 @@ static u32 generation;
 
 enum {
 	UNMAP_LONGEST = 60 * HZ,	/* from one try to the next */
-	VISIT_AGAIN = 2 * HZ,
+	VISIT_AGAIN = 2 * HZ,		/* by a thread that runs into a breakpoint */
 };
 
 /* What nobody jumps to any more is unmapped, once no thread is there. */
@@ -345,8 +345,9 @@ void pguard_inlining_look(struct pguard_thread *thread)
  */
 void pguard_inlining_hit(struct pguard_thread *thread, const struct pguard_site *site)
 {
-	if (thread->inlined != READ_ONCE(generation) ||
-	    (site->jumps && (s32)((u32)jiffies - thread->inline_due) >= 0 &&
-	     !pguard_jumps_are_in(site->jumps, current->mm)))
+	if (site->jumps && (s32)((u32)jiffies - thread->inline_due) >= 0 &&
+	    !pguard_jumps_are_in(site->jumps, current->mm))
 		pguard_inlining_visit(thread);
+	else
+		pguard_inlining_look(thread);
 }

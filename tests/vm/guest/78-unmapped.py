@@ -73,11 +73,12 @@ def nap():
     time.sleep(1)
     stays = any("landings" in name for name in mapped(program.pid))
     wrong = int(program.answer())
-    child = int(program.do("fork"))
+    # A child has what its parent has, or nothing.
+    program.do("fork")
     wrong += int(program.do("child 10"))
     program.do("reap")
     setting.end()
-    note(f"child {child}: {'within' if stays else 'outside'}")
+    note(f"the signal came upon code {'within' if stays else 'outside of'} a landing")
     return stays, wrong
 
 
